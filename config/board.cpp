@@ -26,74 +26,99 @@ std::vector<Key<Board>> keys() {
   const auto memories = spellings<MemoryPolicy>().subspan(1, 3); // a board has neither "auto" nor "D/H"
   const auto overhead = duration(0ns, longest_overhead);
   return {
-      key<B>("name", identifier(), required, "the board's name in task sets", &B::name),
-      key<B>("description", text(), "a description in one line", &B::description),
-      key<B>("device", one_of<DeviceKind>(), "the back end that drives its device", &B::device),
-      key<B>("ordinal", integer<unsigned>(0, last_ordinal), "cuda: which of the machine's GPUs", &B::ordinal),
-      key<B>("capacity", pages(), "required for host; cuda: what the device has", "device memory, in whole chunks",
-             &B::capacity),
-      key<B>("chunk", pages(), required, "unit of physical device memory if a task set has chunk = auto", &B::chunk),
-      key<B>("copy_engines", integer<unsigned>(1, max_copy_engines), "2: copies in and out overlap", &B::copy_engines),
-      key<B>("unified_memory", boolean(), "CPU and device share one memory: task sets swap to a file by default",
+      key<B>("name", identifier(), required, "name of the board", &B::name),
+      key<B>("description", text(), "description of the board in one line", &B::description),
+      key<B>("device", one_of<DeviceKind>(),
+             "kind of the board's device: host: a software device that computes on a core; cuda: an NVIDIA GPU",
+             &B::device),
+      key<B>("ordinal", integer<unsigned>(0, last_ordinal), "cuda: index of the GPU on the machine, counted from 0",
+             &B::ordinal),
+      key<B>("capacity", pages(), "cuda: all memory of the GPU; host devices require it",
+             "size of the device memory; a multiple of chunk", &B::capacity),
+      key<B>("chunk", pages(), required,
+             "default chunk size: the unit in which physical device memory is allocated and swapped, for task sets "
+             "with chunk = \"auto\"",
+             &B::chunk),
+      key<B>("copy_engines", integer<unsigned>(1, max_copy_engines),
+             "number of the device's copy engines; with 2, copies into and out of device memory overlap",
+             &B::copy_engines),
+      key<B>("unified_memory", boolean(),
+             "true: CPU and device share one memory, so swapping to host memory would free nothing, and task sets swap "
+             "to a file by default",
              &B::unified_memory),
-      key<B>("memory_policies", set_of(one_of(memories)), required, "the memory policies that the device supports",
+      key<B>("memory_policies", set_of(one_of(memories)), required,
+             "memory policies that the device supports: device memory (D), managed memory (M), host memory that the "
+             "device accesses (H)",
              &B::memory_policies),
-      key<B>("compute_core", integer<unsigned>(0, last_core), "the last online core", "of the compute engine's thread",
-             &B::compute_core),
-      key<B>("service_core", integer<unsigned>(0, last_core), "the last but one of four or more cores, else the first",
-             "of the scheduler and the copy engines", &B::service_core),
-      key<B>("context_switch", overhead, required, "charged by admission: one switch between threads on a core",
-             &B::context_switch),
+      key<B>("compute_core", integer<unsigned>(0, last_core), "the machine's last online core",
+             "core of the thread that drives the device's computations", &B::compute_core),
+      key<B>("service_core", integer<unsigned>(0, last_core),
+             "the last but one online core; the first if there are fewer than four",
+             "core of the threads of the scheduler and of the copy engines", &B::service_core),
+      key<B>("context_switch", overhead, required,
+             "time that admission charges for one switch between threads on a core", &B::context_switch),
       key<B>("dispatch", overhead, required,
-             "charged by admission: job requested to device start, and device done to thread ready, each",
+             "time that admission charges from a job's request for the device to its start there, and once more from "
+             "its end on the device until its thread is ready",
              &B::dispatch),
-      key<B>("cut", overhead, "as dispatch",
-             "charged by admission: between two segments of a job, the second of which was launched ahead", &B::cut),
-      key<B>("release_latency", overhead, required, "charged by admission: timer to thread running",
+      key<B>("cut", overhead, "the value of dispatch",
+             "time that admission charges between two segments of a job if the second segment was launched ahead",
+             &B::cut),
+      key<B>("release_latency", overhead, required,
+             "time that admission charges from the expiry of a timer until the released thread runs",
              &B::release_latency),
-      renamed("hold_up",
-              key<B>("platform_stall", overhead,
-                     "charged by admission to each bound: longest platform stall beyond these costs, by a hypervisor "
-                     "or firmware",
-                     &B::platform_stall)),
+      renamed("hold_up", key<B>("platform_stall", overhead,
+                                "maximum time for which a hypervisor or firmware stops the machine or a part of it, as "
+                                "far as the three times above do not include it; admission adds it to each "
+                                "response-time bound. 0ns: the machine never stalls",
+                                &B::platform_stall)),
   };
 }
 
 std::vector<Key<BoardIdentity>> identity_keys() {
   using I = BoardIdentity;
-  return {key<I>("compatible", set_of(text()), "not identified",
-                 "values of `compatible` in the device tree; a machine that has one of them is this board",
+  return {key<I>("compatible", set_of(text()), "none: no machine is recognised as this board",
+                 "values of `compatible` in the device tree: a machine whose device tree has one of these values is "
+                 "recognised as this board",
                  &I::compatible)};
 }
 
 std::vector<Key<BuildFacts>> build_keys() {
   using B = BuildFacts;
-  constexpr std::string_view here = "the machine that compiles";
-  return {optional_text<B>("machine", here, "that programs are compiled for, as uname names it", &B::machine),
-          optional_text<B>("cpu", here, "that compilers are to compile for (-mcpu)", &B::cpu),
-          optional_text<B>("gpu_architecture", here, "that device kernels are compiled for, without its point",
-                           &B::gpu_architecture)};
+  constexpr std::string_view here = "that of the machine that compiles";
+  return {optional_text<B>("machine", here,
+                           "architecture that programs are compiled for, as printed by `uname -m` (\"aarch64\")",
+                           &B::machine),
+          optional_text<B>("cpu", here,
+                           "CPU that programs are compiled for, as in the compiler's option -mcpu (\"cortex-a57\")",
+                           &B::cpu),
+          optional_text<B>(
+              "gpu_architecture", here,
+              "compute capability of the GPU that device kernels are compiled for, without the point (\"62\" for 6.2)",
+              &B::gpu_architecture)};
 }
 
 std::vector<Key<BootFacts>> boot_keys() {
   using B = BootFacts;
   return {
-      key<B>("isolated_cores", set_of(integer<unsigned>(0, last_core)), "none is isolated",
-             "cores that execute only the threads pinned to them: determines isolcpus, nohz_full, rcu_nocbs and "
-             "irqaffinity of the kernel's command line",
+      key<B>("isolated_cores", set_of(integer<unsigned>(0, last_core)), "none: no core is isolated",
+             "cores that execute only the threads pinned to them. They determine isolcpus, nohz_full, rcu_nocbs and "
+             "irqaffinity in the kernel's command line (`rtexec config --command-line BOARD`)",
              &B::isolated_cores),
-      optional_text<B>("command_line", "no more words", "more words of the kernel's command line", &B::command_line)};
+      optional_text<B>("command_line", "none", "further parameters of the kernel's command line", &B::command_line)};
 }
 
 std::vector<Key<CoreKind>> core_kind_keys() {
   using C = CoreKind;
   const auto identification = integer<std::uint32_t>(0, UINT16_MAX);
-  return {key<C>("name", text(), required, "common name of these cores", &C::name),
-          key<C>("implementer", identification, required, "as in /proc/cpuinfo (\"CPU implementer\")", &C::implementer),
-          key<C>("part", identification, required, "as in /proc/cpuinfo (\"CPU part\")", &C::part),
-          key<C>("cores", set_of(integer<unsigned>(0, last_core)), required, "that are of this kind, in one cluster",
-                 &C::cores),
-          key<C>("cluster", integer<unsigned>(0, last_core), required, "that they are in", &C::cluster)};
+  return {key<C>("name", text(), required, "common name of the cores of this kind", &C::name),
+          key<C>("implementer", identification, required,
+                 "code of the cores' designer: \"CPU implementer\" in /proc/cpuinfo", &C::implementer),
+          key<C>("part", identification, required, "code of the cores' model: \"CPU part\" in /proc/cpuinfo", &C::part),
+          key<C>("cores", set_of(integer<unsigned>(0, last_core)), required,
+                 "numbers of the cores of this kind in one cluster", &C::cores),
+          key<C>("cluster", integer<unsigned>(0, last_core), required,
+                 "number of the cluster that contains these cores", &C::cluster)};
 }
 
 /// Makes a key whose value is a list of alternative paths of a file.
@@ -109,41 +134,62 @@ Key<S> paths(std::string_view name, std::string_view fallback, std::string_view 
 
 std::vector<Key<ClockFacts>> clock_keys() {
   using C = ClockFacts;
-  constexpr std::string_view none = "it has none";
-  return {key<C>("name", text(), required,
-                 "unique; with # in it, one clock for each number that # in its files matches", &C::name),
-          key<C>("kind", one_of<ClockKind>(), required, "what it drives", &C::kind),
-          paths<C>("rate", required, "at which it runs now, in Hz", &C::rate),
-          paths<C>("lowest", none, "at which it may run; locking raises it to the highest", &C::lowest),
-          paths<C>("highest", none, "at which it may run", &C::highest),
-          paths<C>("set", none, "of a clock that is locked by a rate and a lock: takes the rate", &C::set),
-          paths<C>("lock", none, "of the same: takes 1, and the rate stays", &C::lock),
-          paths<C>("possible", none, "rates that the hardware has, of which the greatest counts", &C::possible),
-          paths<C>("cap", none, "upper limit of the value written to set; 0: no limit", &C::cap)};
+  constexpr std::string_view none = "none: the clock has no such file";
+  return {
+      key<C>("name", text(), required,
+             "name of the clock; no other clock may have it. If it contains #, it describes one clock for each number "
+             "that # matches in the paths of its files",
+             &C::name),
+      key<C>("kind", one_of<ClockKind>(), required, "part of the board that the clock drives", &C::kind),
+      paths<C>("rate", required, "file with the clock's current rate in Hz", &C::rate),
+      paths<C>(
+          "lowest", none,
+          "file with the lowest permitted rate; to lock the clock, rtexec writes the highest permitted rate into it",
+          &C::lowest),
+      paths<C>("highest", none, "file with the highest permitted rate", &C::highest),
+      paths<C>("set", none, "for a clock that is locked by two writes: file into which the rate is written first",
+               &C::set),
+      paths<C>("lock", none,
+               "for a clock that is locked by two writes: file into which 1 is then written, which keeps the rate",
+               &C::lock),
+      paths<C>("possible", none, "file with the rates that the hardware supports; only the highest one is used",
+               &C::possible),
+      paths<C>("cap", none,
+               "file with the upper limit of the rate that is written to set; if it contains 0, there is no limit",
+               &C::cap)};
 }
 
 std::vector<Key<SensorFacts>> sensor_keys() {
   using S = SensorFacts;
-  return {key<S>("name", text(), required,
-                 "unique; with # in it, one sensor for each number that # in its files matches", &S::name),
-          key<S>("kind", one_of<SensorKind>(), required,
-                 "the quantity and its unit: temperature (thousandths of a degree Celsius), power (microwatts), load "
-                 "of the GPU (per mille), memory activity (as the kernel counts it), over-current (events)",
-                 &S::kind),
-          paths<S>("value", required, "the current value", &S::value),
-          paths<S>("limit", "not known", "the value at which the machine throttles itself", &S::limit)};
+  return {
+      key<S>("name", text(), required,
+             "name of the sensor; no other sensor may have it. If it contains #, it describes one sensor for each "
+             "number that # matches in the paths of its files",
+             &S::name),
+      key<S>("kind", one_of<SensorKind>(), required,
+             "quantity that the sensor measures, with its unit: temperature (thousandths of a degree Celsius), power "
+             "(microwatts), load (of the GPU, per mille), memory-activity (in the kernel's own unit), over-current "
+             "(number of events since the start of the board)",
+             &S::kind),
+      paths<S>("value", required, "file with the sensor's current value", &S::value),
+      paths<S>("limit", "not known", "file with the value at which the machine begins to throttle itself", &S::limit)};
 }
 
 std::vector<Key<SwapCost>> cost_keys() {
   std::vector<Key<SwapCost>> keys = swap_cost_keys<SwapCost>(required);
-  keys.insert(keys.begin(),
-              {key<SwapCost>("store", one_of<StoreKind>(),
-                             "where chunks were copied to: page-locked host memory, other host memory, a file",
-                             &SwapCost::store),
-               key<SwapCost>("chunk", pages(), required,
-                             "the chunk size that these costs are of; unique for each store", &SwapCost::chunk)});
+  keys.insert(
+      keys.begin(),
+      {key<SwapCost>("store", one_of<StoreKind>(),
+                     "store for which these costs were measured: pinned: page-locked host memory; pageable: host "
+                     "memory that is not page-locked; file: a file",
+                     &SwapCost::store),
+       key<SwapCost>(
+           "chunk", pages(), required,
+           "chunk size for which these costs were measured. Each pair of store and chunk may have one [[swap_cost]]",
+           &SwapCost::chunk)});
   keys.push_back(key<SwapCost>("residual", duration(0ns, longest_swap_cost),
-                               "maximum by which a measured operation exceeded the fit, before the margin",
+                               "largest time by which a measured operation exceeded the fitted costs, before these "
+                               "were multiplied by the margin",
                                &SwapCost::residual));
   return keys;
 }
@@ -151,8 +197,9 @@ std::vector<Key<SwapCost>> cost_keys() {
 std::vector<Key<MemoryFacts>> memory_keys() {
   using M = MemoryFacts;
   return {key<M>("core_bandwidth", bandwidth(Bandwidth{0}), "not known",
-                 "that one core reaches alone, the fastest of them", &M::core_bandwidth),
-          key<M>("saturation", bandwidth(Bandwidth{0}), "not known", "that all cores reach together", &M::saturation)};
+                 "memory bandwidth that the fastest core reaches alone", &M::core_bandwidth),
+          key<M>("saturation", bandwidth(Bandwidth{0}), "not known", "memory bandwidth that all cores reach together",
+                 &M::saturation)};
 }
 
 std::vector<Key<MemoryCosts>> memory_cost_keys() {
@@ -175,46 +222,79 @@ std::vector<Key<MemoryCosts>> memory_cost_keys() {
   };
   const auto once = duration(0ns, longest_overhead);
   return {
-      key<M>("copy_start", once, "D: of each copy", &M::copy_start),
-      per_byte("copied_in", "D: copies to the device", &M::copied_in),
-      per_byte("copied_out", "D: copies from the device", &M::copied_out),
-      per_byte("host_touched", "D: host memory that a copy is the first to touch", &M::host_touched),
-      per_byte("mapped", "M and H, one memory: pages made accessible to the device", &M::mapped),
-      key<M>("host_flush", once, "M, one memory: of the CPU's caches, before a launch that touches what the CPU wrote",
+      key<M>("copy_start", once, "policy D: fixed time of each copy", &M::copy_start),
+      per_byte("copied_in", "policy D: time to copy one byte to device memory", &M::copied_in),
+      per_byte("copied_out", "policy D: time to copy one byte back to host memory", &M::copied_out),
+      per_byte("host_touched",
+               "policy D: additional time for each byte of host memory that is accessed for the first time by a copy",
+               &M::host_touched),
+      per_byte("mapped",
+               "policies M and H on a board with unified_memory: time per byte to make pages accessible to the device",
+               &M::mapped),
+      key<M>("host_flush", once,
+             "policy M on a board with unified_memory: time to flush the CPU's caches before a kernel launch that "
+             "accesses data written by the CPU",
              &M::host_flush),
-      key<M>("device_flush", once, "M, one memory: of the device's cache, behind each launch, at most",
+      key<M>("device_flush", once,
+             "policy M on a board with unified_memory: maximum time to flush the device's cache after a kernel launch",
              &M::device_flush),
-      per_byte("written_back", "M, one memory: what a launch wrote, behind it", &M::written_back),
-      per_access("memory_access", "H, one memory: an access that no cache answers", &M::memory_access),
-      per_access("cache_access", "H, one memory: the same, answered by the device's cache", &M::cache_access),
-      per_byte("faulted", "M, behind a link: pages that move because they are touched", &M::faulted),
-      key<M>("prefetch_start", once, "M, behind a link: of each prefetch", &M::prefetch_start),
-      per_byte("prefetched", "M, behind a link: pages that a prefetch moves to the device", &M::prefetched),
-      per_byte("returned", "M, behind a link: pages that a prefetch moves back to the host", &M::returned),
-      key<M>("linked_start", once, "H, behind a link: of each launch", &M::linked_start),
-      per_byte("linked", "H, behind a link: what launches touch", &M::linked),
-      per_access("linked_access", "H, behind a link: an access that under D the device's cache answers",
+      per_byte("written_back",
+               "policy M on a board with unified_memory: time for each byte that a kernel launch has written, which is "
+               "flushed after it; at most device_flush for each launch",
+               &M::written_back),
+      per_access("memory_access", "policy H on a board with unified_memory: time of an access that no cache serves",
+                 &M::memory_access),
+      per_access("cache_access",
+                 "policy H on a board with unified_memory: time of an access that the device's cache serves",
+                 &M::cache_access),
+      per_byte("faulted",
+               "policy M on a board without unified_memory: time for each byte of pages that migrate because of a page "
+               "fault",
+               &M::faulted),
+      key<M>("prefetch_start", once, "policy M on a board without unified_memory: fixed time of each prefetch",
+             &M::prefetch_start),
+      per_byte("prefetched",
+               "policy M on a board without unified_memory: time for each byte that a prefetch moves to the device",
+               &M::prefetched),
+      per_byte("returned",
+               "policy M on a board without unified_memory: time for each byte that a prefetch moves back to the host",
+               &M::returned),
+      key<M>("linked_start", once, "policy H on a board without unified_memory: fixed time of each kernel launch",
+             &M::linked_start),
+      per_byte(
+          "linked",
+          "policy H on a board without unified_memory: time for each byte of host memory that kernel launches access",
+          &M::linked),
+      per_access("linked_access",
+                 "policy H on a board without unified_memory: time of each access that the device's cache would serve "
+                 "under policy D",
                  &M::linked_access),
-      percent("mean_error", "by how much estimates of tasks that were not fitted were wrong, on average",
+      percent("mean_error",
+              "mean error of the times that these costs predict, for tasks that were not used to derive the costs",
               &M::mean_error),
-      percent("worst_error", "the same, of the worst", &M::worst_error),
+      percent("worst_error",
+              "worst error of the times that these costs predict, for tasks that were not used to derive the costs",
+              &M::worst_error),
   };
 }
 
 std::vector<Key<CounterFacts>> counter_keys() {
   using C = CounterFacts;
-  return {
-      key<C>("event", text(), required,
-             "event that counts reads: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), pmu_name/0x2a4, or "
-             "pmu_name/event=0x17,unit=1",
-             &C::event),
-      optional_text<C>("write_event", "writes are not counted apart", "of writes", &C::write_event),
-      key<C>("line", bytes(), "that each event moves", &C::line),
-      key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all cores that no other counter names",
-             "that it counts", &C::cores),
-      key<C>("cluster", boolean(), "one counter for all of its cores, which then share one budget", &C::cluster),
-      key<C>("opened_on", integer<unsigned>(0, last_core), "as the driver says, or the core that is counted",
-             "the core on which the driver must be opened: events opened on other cores count nothing", &C::opened_on)};
+  return {key<C>("event", text(), required,
+                 "event that counts memory reads: page-faults, cycles, cache-misses, r17 (a raw event number, "
+                 "hexadecimal), pmu_name/0x2a4, or pmu_name/event=0x17,unit=1 (an event of the PMU pmu_name)",
+                 &C::event),
+          optional_text<C>("write_event", "none: no separate event counts writes",
+                           "event that counts memory writes, written like event", &C::write_event),
+          key<C>("line", bytes(), "memory traffic that one event stands for", &C::line),
+          key<C>("cores", set_of(integer<unsigned>(0, last_core)), "all cores that no other [[counter]] lists",
+                 "cores whose traffic this counter counts", &C::cores),
+          key<C>("cluster", boolean(),
+                 "true: one counter counts for all of its cores together, so that they share one bandwidth budget",
+                 &C::cluster),
+          key<C>("opened_on", integer<unsigned>(0, last_core),
+                 "the core in the driver's file cpumask, or the counted core if there is no such file",
+                 "core on which the counter must be opened; opened on another core, it counts nothing", &C::opened_on)};
 }
 
 Section<Board> swap_cost_section() {

@@ -20,57 +20,67 @@ constexpr int lowest_priority = 1;
 constexpr int highest_priority = 99;
 
 std::vector<Key<DaemonSettings>> top_keys() {
-  return {
-      key<DaemonSettings>("board", text(), "the board: a file of boards/, by name or path", &DaemonSettings::board)};
+  return {key<DaemonSettings>("board", text(), "the board: the name of a built-in board, or the path of a board file",
+                              &DaemonSettings::board)};
 }
 
 std::vector<Key<DaemonOptions>> option_keys() {
   using D = DaemonOptions;
   return {
-      key<D>("directory", path(), "folder of the daemon's socket; created with mode 0700, or 0750 with a group",
+      key<D>("directory", path(),
+             "folder of the daemon's socket. The daemon creates it with mode 0700, or 0750 if group is given",
              &D::directory),
-      optional_text<D>("group", "only the user who runs the daemon", "whose members may connect too", &D::group),
-      optional_text<D>("metrics", "off",
-                       "address on which Prometheus reads statistics of the clients by HTTP, such as "
-                       "\"127.0.0.1:9464\"; anyone who can connect to it sees the clients' names, limits and misses",
+      optional_text<D>("group", "none: only the user who runs the daemon may connect",
+                       "Unix group whose members may connect as clients, in addition to the user who runs the daemon",
+                       &D::group),
+      optional_text<D>("metrics", "none: no statistics are published",
+                       "address, such as \"127.0.0.1:9464\", on which Prometheus reads statistics of the clients by "
+                       "HTTP. Anyone who can connect to it sees the clients' names, limits and deadline misses",
                        &D::metrics),
-      key<D>("places", integer<unsigned>(1, max_places), "how many clients can be connected at once", &D::places),
+      key<D>("places", integer<unsigned>(1, max_places),
+             "maximum number of clients that are connected at the same time", &D::places),
       key<D>("order", one_of<Order>(),
-             "order of jobs: earliest deadline first, or by the clients' priorities; those without a deadline last",
+             "order in which jobs get the device: edf: earliest deadline first; static-priority: the client with the "
+             "highest priority first. Clients without a deadline come last",
              &D::order),
       key<D>("priorities", one_of<PriorityAssignment>(),
-             "with order = \"static-priority\"; explicit: each declaration of a client has its priority",
+             "how priorities are assigned with order = \"static-priority\": rate-monotonic: the shorter period is more "
+             "urgent; deadline-monotonic: the shorter deadline is more urgent; explicit: each client declares its "
+             "priority; audsley: by Audsley's search",
              &D::priorities),
       key<D>("chunks", one_of<ChunkSharing>(),
-             "how clients get physical memory: shared: chunks are allocated once and passed on without clearing, for "
-             "clients that may see each other's data; separate: each client allocates and frees its own; auto: shared "
-             "if the driver supports it",
+             "how clients get physical device memory: shared: the daemon allocates all chunks once and passes them "
+             "from client to client without clearing, so clients may see each other's data; separate: each client "
+             "allocates and frees its own chunks; auto: shared if the driver supports it, otherwise separate",
              &D::chunks),
       key<D>("best_effort_wcet", duration(1us, longest_interval),
-             "the longest permitted job of a client without a deadline, which blocks all others; a longer one is "
-             "counted and may break promises",
+             "maximum execution time of a job of a client without a deadline; such a job blocks all other clients. A "
+             "longer job is counted, and other clients may miss promised deadlines",
              &D::best_effort_wcet),
       renamed("patience",
               key<D>("command_timeout", duration(1ms, longest_interval),
-                     "time limit of a client for one command; the daemon then ends the client. A client that hangs "
-                     "delays the others by at most this time, once",
+                     "maximum time in which a client must answer a command of the daemon; after it the daemon ends the "
+                     "client. A client that hangs thus delays the others once, by at most this time",
                      &D::command_timeout)),
       key<D>("stuck_after", duration(1ms, longest_interval),
-             "how long a client may hold the device beyond its WCET while others wait; the daemon then ends it; with "
-             "on_overrun = \"stop\" at once",
+             "maximum time for which a client may hold the device beyond its WCET while other clients wait; after it "
+             "the daemon ends the client. With on_overrun = \"stop\" the daemon ends it immediately",
              &D::stuck_after),
       key<D>("keep_awake", boolean(),
-             "keep the machine's cores out of idle states: grants are faster, especially in a virtual machine, at the "
-             "cost of power",
+             "true: keep the machine's cores out of idle states. Clients get the device faster, especially in a "
+             "virtual machine, and the machine uses more power",
              &D::keep_awake),
   };
 }
 
 std::vector<Key<DeviceOptions>> device_keys() {
   using D = DeviceOptions;
-  return {key<D>("capacity", pages(), "the board's whole memory",
-                 "device memory of all clients together, in whole chunks", &D::capacity),
-          key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk)};
+  return {key<D>("capacity", pages(), "all memory of the board's device",
+                 "device memory that all clients together may use; a multiple of the chunk size", &D::capacity),
+          key<D>("chunk", word_or("auto", pages()),
+                 "chunk size: the unit in which physical device memory is allocated and swapped; auto: the chunk size "
+                 "of the board file",
+                 &D::chunk)};
 }
 
 constexpr auto policies = std::to_array<Spelling<SwapPolicy>>({{spelling(SwapPolicy::pipelined), SwapPolicy::pipelined},
@@ -79,9 +89,12 @@ constexpr auto policies = std::to_array<Spelling<SwapPolicy>>({{spelling(SwapPol
                                                                {spelling(SwapPolicy::none), SwapPolicy::none}});
 
 std::vector<Key<DaemonSettings>> swap_keys() {
-  return {key<DaemonSettings>("policy", one_of<SwapPolicy>(policies),
-                              "how clients share device memory that is too small for all of them",
-                              &DaemonSettings::swap)};
+  return {
+      key<DaemonSettings>("policy", one_of<SwapPolicy>(policies),
+                          "how clients share device memory that is too small for all of them: pipelined: the memory of "
+                          "the next job is loaded while a job executes; serial: memory is loaded only for the most "
+                          "urgent job; rt-swap: RT-Swap as published (RTSS 2023); none: all memory must fit",
+                          &DaemonSettings::swap)};
 }
 
 /// Makes a key of ClientRule::declaration, the declaration that the daemon makes for a client.
@@ -104,30 +117,37 @@ std::vector<Key<ClientRule>> client_keys() {
   using C = ClientRule;
   using D = ClientDeclaration;
   return {
-      optional_text<C>("name", "any",
-                       "value of RTEXEC_CLIENT of the processes to which this rule applies; if several rules match, "
-                       "the first applies",
+      optional_text<C>("name", "any name",
+                       "the rule applies to processes whose environment variable RTEXEC_CLIENT has this value. If "
+                       "several rules match a process, the first one applies",
                        &C::name),
-      key<C>("executable", path(), "any", "the program to which this rule applies: the target of /proc/PID/exe",
+      key<C>("executable", path(), "any program",
+             "the rule applies to processes that execute this file: the target of /proc/PID/exe, an absolute path",
              &C::executable),
       key<C>(
-          "memory", bytes(), "all of the device", "maximum device memory of one such process",
+          "memory", bytes(), "all device memory", "maximum device memory of each process to which the rule applies",
           [](const C& rule) { return rule.memory; }, [](C& rule, Bytes value) { rule.memory = value; }),
       declared("period", period(shortest_period, longest_interval),
-               "as the process declares; best-effort without a declaration", "minimum distance between two jobs",
-               &D::period),
-      declared("deadline", duration(1ns, longest_interval), "the period", "of a job, from its request", &D::deadline),
-      declared("wcet", duration(1ns, longest_interval), "as the process declares; required with a period",
-               "worst-case execution time of a job on the device, alone, with its memory there", &D::wcet),
+               "the process's own declaration; without one the client is best-effort, without a deadline",
+               "minimum time between the releases of two jobs, or the maximum frequency (\"30Hz\")", &D::period),
+      declared("deadline", duration(1ns, longest_interval), "the period",
+               "relative deadline: maximum time from a job's request to its end; needs period", &D::deadline),
+      declared("wcet", duration(1ns, longest_interval), "the process's own declaration; required if period is given",
+               "worst-case execution time of a job that executes alone on the device with its memory already loaded",
+               &D::wcet),
       declared("gap", duration(0ns, longest_interval), "0ns",
-               "a job continues if the program submits its next work within this time after it has synchronised; it "
-               "holds the device meanwhile, and such pauses count towards its wcet",
+               "maximum pause within a job: if the program submits new work within this time after it has synchronised "
+               "with the device, the work belongs to the same job. The job holds the device during the pause, and the "
+               "pause counts as execution time (wcet)",
                &D::gap),
-      declared("priority", integer<int>(lowest_priority, highest_priority), "none",
-               "with priorities = \"explicit\" in [daemon]; larger is more urgent", &D::priority),
+      declared("priority", integer<int>(lowest_priority, highest_priority),
+               "none; required with priorities = \"explicit\"",
+               "static priority of the client; a larger number is more urgent. Only with order = \"static-priority\" "
+               "and priorities = \"explicit\" in [daemon]",
+               &D::priority),
       declared("on_overrun", one_of<OnWcetExceeded>(), toml_string(spelling(OnWcetExceeded::tell)),
-               "reaction to a job that takes longer than its wcet: it is counted; skip-next: the next one is also "
-               "released a period later; stop: the process is ended",
+               "reaction to a job that takes longer than its wcet: tell: it is counted, without a further reaction; "
+               "skip-next: the client's next job is also released one period later; stop: the daemon ends the process",
                &D::on_overrun),
   };
 }
@@ -198,7 +218,7 @@ const Schema<DaemonSettings>& daemon_schema() {
       table<DaemonSettings>("device", &DaemonSettings::device, device_keys()),
       table<DaemonSettings>(
           "device.swap_cost", [](auto& settings) -> auto& { return settings.device.swap_cost; },
-          swap_cost_keys<SwapCostOptions>("the board's")),
+          swap_cost_keys<SwapCostOptions>("the board's value for the chunk size in use")),
       table<DaemonSettings>("swap", std::identity{}, swap_keys()),
       list<DaemonSettings>("client", &DaemonSettings::clients, &ClientRule::name, client_keys(), complete_client),
   });

@@ -25,8 +25,9 @@ auto part(Wcet ProfileEntry::*wcet, Duration Wcet::*which) {
 }
 
 std::vector<Key<Profile>> top_keys() {
-  return {key<Profile>("machine", text(), required, "where it was measured", &Profile::machine),
-          key<Profile>("device", text(), required, "the device's name", &Profile::device)};
+  return {key<Profile>("machine", text(), required, "machine on which the profile was measured", &Profile::machine),
+          key<Profile>("device", text(), required, "name of the device on which the profile was measured",
+                       &Profile::device)};
 }
 
 /// The names of the keys for the basis of one part's WCET: the measurements that it was derived from.
@@ -41,14 +42,22 @@ std::vector<Key<ProfileEntry>> basis_keys(const BasisNames& names, PartBasis Pro
   };
   return {
       key<P>(names.method, one_of<WcetMethod>(), spelling(WcetMethod::growth),
-             "how the WCET was derived from the executions", of(&PartBasis::method)),
-      key<P>(names.exceedance, real(0, 1), "0", "maximum probability that a job exceeds it; 0: not known",
+             "how the WCET was derived from the measured executions of the part that the key's suffix names (none: "
+             "device part; _before, _after: CPU parts): growth: from the longest execution and its growth with the "
+             "number of jobs; tail-model: from statistical models of the longest executions; layers: as the sum of the "
+             "longest executions of the part's layers",
+             of(&PartBasis::method)),
+      key<P>(names.exceedance, real(0, 1), "0",
+             "maximum probability, with 95 % confidence, that a job exceeds the WCET of this part; 0: not known",
              of(&PartBasis::exceedance)),
       key<P>(names.block, integer<std::uint64_t>(1, std::uint64_t{1} << 62), "1",
-             "number of jobs of which each of these is the longest", of(&PartBasis::block)),
+             "number of consecutive jobs in a block, a power of two; the key longest with the same suffix has one "
+             "value for each block",
+             of(&PartBasis::block)),
       key<P>(
           names.longest, list_of(integer<std::int64_t>(0, longest_interval.count())), "none",
-          "the longest executions in ns, block by block; more can be added to them",
+          "for each block of consecutive jobs, the longest execution time of this part in ns; later measurements can "
+          "add values",
           [=](const P& entry) -> std::optional<std::vector<std::int64_t>> {
             if ((entry.*part).longest.empty()) return std::nullopt;
             std::vector<std::int64_t> counts;
@@ -67,7 +76,7 @@ template <class T>
 Key<ProfileEntry> traffic_key(std::string_view name, const Type<T>& type, std::string_view meaning,
                               T ProfiledTraffic::*member) {
   return key<ProfileEntry>(
-      name, type, "not measured: no micro-benchmark", meaning,
+      name, type, "none: only measured for micro-benchmarks of memory policies", meaning,
       [=](const ProfileEntry& entry) {
         return entry.traffic ? std::optional<T>((*entry.traffic).*member) : std::nullopt;
       },
@@ -80,21 +89,34 @@ Key<ProfileEntry> traffic_key(std::string_view name, const Type<T>& type, std::s
 std::vector<Key<ProfileEntry>> traffic_keys() {
   using T = ProfiledTraffic;
   const auto count = integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max());
-  return {traffic_key("bytes_in", bytes(), "that a job copies to the device under D", &T::in),
-          traffic_key("bytes_out", bytes(), "that it copies back", &T::out),
-          traffic_key("copies", count, "of a job under D", &T::copies),
-          traffic_key("launches", count, "of kernels by a job", &T::launches),
-          traffic_key("dirty_launches", count, "before which the CPU wrote what they touch", &T::dirty_launches),
-          traffic_key("mapped", bytes(), "what those touch under M", &T::mapped),
-          traffic_key("touched", bytes(), "by all launches, of memory that CPU and device exchange", &T::touched),
-          traffic_key("written", bytes(), "of it", &T::written),
-          traffic_key("cache_accesses", count, "of the device's cache, in lines", &T::cache_accesses),
-          traffic_key("hit_rate", real(0, 1), "of these under D", &T::hit_rate),
-          traffic_key("latency_hidden", boolean(), "by parallelism", &T::hidden),
-          traffic_key("exchanged", bytes(), "memory of CPU and device", &T::exchanged),
-          traffic_key("device_only", bytes(), "memory of the device alone", &T::device_only),
+  return {traffic_key("bytes_in", bytes(), "amount of data that a job copies to the device under policy D", &T::in),
+          traffic_key("bytes_out", bytes(),
+                      "amount of data that a job copies from the device to the host under policy D", &T::out),
+          traffic_key("copies", count, "number of copies of a job under policy D", &T::copies),
+          traffic_key("launches", count, "number of kernel launches of a job", &T::launches),
+          traffic_key("dirty_launches", count,
+                      "number of a job's kernel launches that access data which the CPU wrote before the launch",
+                      &T::dirty_launches),
+          traffic_key("mapped", bytes(),
+                      "amount of data that the kernel launches of dirty_launches access under policy M", &T::mapped),
+          traffic_key("touched", bytes(),
+                      "amount of the data exchanged between CPU and device that a job's kernel launches access",
+                      &T::touched),
+          traffic_key("written", bytes(),
+                      "amount of the data exchanged between CPU and device that a job's kernel launches write",
+                      &T::written),
+          traffic_key("cache_accesses", count, "number of a job's accesses to the device's cache, in cache lines",
+                      &T::cache_accesses),
+          traffic_key("hit_rate", real(0, 1),
+                      "share of the cache accesses that the device's cache serves under policy D", &T::hit_rate),
+          traffic_key("latency_hidden", boolean(), "true: the parallelism of the kernels hides the latency of memory",
+                      &T::hidden),
+          traffic_key("exchanged", bytes(), "size of the memory that CPU and device exchange, each buffer counted once",
+                      &T::exchanged),
+          traffic_key("device_only", bytes(), "size of the memory that only the device uses", &T::device_only),
           key<ProfileEntry>(
-              "estimated", list_of(text()), "none", "those of these keys that were not counted",
+              "estimated", list_of(text()), "none: all values were counted",
+              "names of the keys, from bytes_in to device_only, whose values were estimated and not counted",
               [](const ProfileEntry& entry) {
                 return entry.traffic && !entry.traffic->estimated.empty() ? std::optional(entry.traffic->estimated)
                                                                           : std::nullopt;
@@ -130,49 +152,68 @@ std::vector<Key<ProfileEntry>> entry_keys() {
   using P = ProfileEntry;
   const auto time = duration(0ns, longest_interval);
   std::vector<Key<P>> keys = {
-      key<P>("name", identifier(), required, "the task's name; one entry for each memory policy", &P::task),
-      key<P>("memory_policy", one_of(spellings<MemoryPolicy>().subspan(1)), "where its device memory lay",
+      key<P>("name", identifier(), required,
+             "name of the task; a task has one [[task]] table for each measured memory policy", &P::task),
+      key<P>("memory_policy", one_of(spellings<MemoryPolicy>().subspan(1)),
+             "memory policy under which the task was measured: device memory (D), managed memory (M), host memory that "
+             "the device accesses (H), or D/H",
              &P::memory_policy),
       key<P>("workload", text(), required,
-             "fingerprint of the measured workload, including its tuning; the entry is stale if the task's fingerprint "
-             "differs",
+             "fingerprint of the measured workload and its tuning. If the fingerprint of the task differs, this table "
+             "is out of date and the task must be measured again",
              &P::workload),
-      key<P>("wcet", time, required, "on the device: at least observed maximum times margin; 0ns: it is not used",
+      key<P>("wcet", time, required,
+             "worst-case execution time of the device part, at least observed times margin; 0ns: the job does not use "
+             "the device",
              part(&P::wcet, &Wcet::device)),
-      key<P>("wcet_before", time, required, "of the CPU part before", part(&P::wcet, &Wcet::before)),
-      key<P>("wcet_after", time, required, "of the CPU part after", part(&P::wcet, &Wcet::after)),
-      key<P>("observed", time, required, "on the device: observed maximum", part(&P::observed, &Wcet::device)),
-      key<P>("observed_before", time, required, "of the CPU part before", part(&P::observed, &Wcet::before)),
-      key<P>("observed_after", time, required, "of the CPU part after", part(&P::observed, &Wcet::after)),
-      key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required, "jobs measured",
-             &P::samples),
-      key<P>("margin", real(1, largest_margin), required, "minimum factor between the observed maximum and the WCET",
-             &P::margin),
+      key<P>("wcet_before", time, required, "worst-case execution time of the CPU part before the device part",
+             part(&P::wcet, &Wcet::before)),
+      key<P>("wcet_after", time, required, "worst-case execution time of the CPU part after the device part",
+             part(&P::wcet, &Wcet::after)),
+      key<P>("observed", time, required, "longest observed execution time of the device part",
+             part(&P::observed, &Wcet::device)),
+      key<P>("observed_before", time, required,
+             "longest observed execution time of the CPU part before the device part",
+             part(&P::observed, &Wcet::before)),
+      key<P>("observed_after", time, required, "longest observed execution time of the CPU part after the device part",
+             part(&P::observed, &Wcet::after)),
+      key<P>("samples", integer<std::uint64_t>(1, std::numeric_limits<std::int64_t>::max()), required,
+             "number of measured jobs", &P::samples),
+      key<P>("margin", real(1, largest_margin), required,
+             "minimum ratio of each WCET to the longest observed execution time", &P::margin),
       key<P>(
-          "tuning", list_of(text()), "default kernels",
-          "the fastest implementations, which were then measured; lines of the workload's own",
+          "tuning", list_of(text()), "none: the workload's default kernels",
+          "kernel implementations that tuning found to be the fastest and with which the task was measured, in the "
+          "workload's own format",
           [](const P& entry) { return entry.tuning.empty() ? std::nullopt : std::optional(entry.tuning); },
           [](P& entry, const std::vector<std::string>& lines) { entry.tuning = lines; }),
       key<P>(
-          "degraded", list_of(text()), "none", "real-time settings that the machine refused during the measurement",
+          "degraded", list_of(text()), "none: the machine granted all settings",
+          "real-time settings that the machine refused during the measurement",
           [](const P& entry) { return entry.degraded.empty() ? std::nullopt : std::optional(entry.degraded); },
           [](P& entry, const std::vector<std::string>& lines) { entry.degraded = lines; }),
       key<P>(
-          "pieces", integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()), "0",
-          "of the device part's layers that were measured each by itself",
+          "pieces", integer<std::uint64_t>(0, std::numeric_limits<std::int64_t>::max()), "0: layers were not measured",
+          "number of pieces of the device part that were measured separately; a piece is one layer, or several "
+          "consecutive layers",
           [](auto& entry) -> auto& { return entry.layers.pieces; }),
       key<P>(
-          "pieces_sum", time, "0ns", "of the longest execution of each of them",
+          "pieces_sum", time, "0ns",
+          "sum of the longest execution times of all pieces, plus the longest time that a job spent outside the pieces",
           [](auto& entry) -> auto& { return entry.layers.sum; }),
-      piece_key("piece_ends", std::numeric_limits<std::uint32_t>::max(), "the number of the last layer of each of them",
-                &MeasuredLayers::Piece::last_layer),
-      piece_key("piece_longest", longest_interval.count(), "the longest execution of each in ns",
+      piece_key("piece_ends", std::numeric_limits<std::uint32_t>::max(),
+                "for each piece, the number of its last layer; ascending", &MeasuredLayers::Piece::last_layer),
+      piece_key("piece_longest", longest_interval.count(), "for each piece, its longest execution time in ns",
                 &MeasuredLayers::Piece::longest),
   };
-  keys.push_back(key<P>("wcet_beside", time, "not measured in a pair",
-                        "on the device, with a concurrent job of another task", &P::wcet_beside));
-  keys.push_back(key<P>("mapping_idle", time, "not measured",
-                        "minimum part of that time in which the device part only waited", &P::mapping_idle));
+  keys.push_back(
+      key<P>("wcet_beside", time, "none: not measured with a concurrent job",
+             "worst-case execution time of the device part while a job of another task executes concurrently",
+             &P::wcet_beside));
+  keys.push_back(
+      key<P>("mapping_idle", time, "none: not measured",
+             "shortest measured part of wcet_beside in which the device part only waited for pages of memory",
+             &P::mapping_idle));
   for (auto& key : basis_keys({"method", "exceedance", "block", "longest"}, &P::device)) keys.push_back(std::move(key));
   for (auto& key : basis_keys({"method_before", "exceedance_before", "block_before", "longest_before"}, &P::before))
     keys.push_back(std::move(key));

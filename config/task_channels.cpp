@@ -179,25 +179,29 @@ std::vector<Key<TaskInput>> preprocessing_keys() {
     return [=](auto&& input) -> auto& { return input.preprocessing.*member; };
   };
   constexpr double least = 1e-9, most = 1e9;
-  return {
-      key<I>("channels", one_of<ChannelOrder>(), "the network's order of the colours of a picture",
-             of(&Preprocessing::channels)),
-      key<I>("layout", one_of<TensorLayout>(), "from the shape; if both are possible, NCHW",
-             "of the tensor: [1, 3, height, width] or [1, height, width, 3]", of(&Preprocessing::layout)),
-      key<I>("fit", one_of<PictureFit>(),
-             "how a picture of another aspect ratio is scaled: letterbox: centred between grey bars; stretch: to the "
-             "tensor's width and height",
-             of(&Preprocessing::fit)),
-      channels_key<I>("mean", of_channels(-most, most), "the model's; 0 if std or scale is given",
-                      "a float of the tensor is (byte * scale - mean) / std, with one number for all channels, or "
-                      "three in the order of channels",
-                      &Preprocessing::mean),
-      channels_key<I>("std", of_channels(least, most), "the model's; 1 if mean or scale is given",
-                      "likewise; with the default scale, mean and std are for values from 0 to 1, as in torchvision",
-                      &Preprocessing::deviation),
-      channels_key<I>("scale", of_channels(least, most), "1/255",
-                      "likewise; with 1, mean and std are for values from 0 to 255, as in Caffe and OpenVINO",
-                      &Preprocessing::scale)};
+  return {key<I>("channels", one_of<ChannelOrder>(), "order in which the network takes the colours of a picture",
+                 of(&Preprocessing::channels)),
+          key<I>("layout", one_of<TensorLayout>(), "from the tensor's shape; NCHW if the shape allows both",
+                 "order of the tensor's dimensions: NCHW: [1, 3, height, width]; NHWC: [1, height, width, 3]",
+                 of(&Preprocessing::layout)),
+          key<I>("fit", one_of<PictureFit>(),
+                 "how a picture is scaled to the tensor if its aspect ratio differs: letterbox: it keeps its ratio, "
+                 "centred between grey bars; stretch: it is stretched to the tensor's width and height",
+                 of(&Preprocessing::fit)),
+          channels_key<I>("mean", of_channels(-most, most), "the model's value; 0 if std or scale is given",
+                          "mean in the normalisation of pictures: a float of the tensor is (byte * scale - mean) / "
+                          "std. One number for all channels, or three in the order of the key channels",
+                          &Preprocessing::mean),
+          channels_key<I>(
+              "std", of_channels(least, most), "the model's value; 1 if mean or scale is given",
+              "standard deviation in the normalisation of pictures, see mean. One number, or three in the order of the "
+              "key channels. With the default scale, mean and std are for values from 0 to 1, as in torchvision",
+              &Preprocessing::deviation),
+          channels_key<I>(
+              "scale", of_channels(least, most), "1/255",
+              "factor for each byte in the normalisation of pictures, see mean. One number, or three in the order of "
+              "the key channels. With scale = 1, mean and std are for values from 0 to 255, as in Caffe and OpenVINO",
+              &Preprocessing::scale)};
 }
 
 /// Returns the reason why this source gives no pictures; empty if it may give pictures.
@@ -258,23 +262,26 @@ void check_producer(const TaskSet& set, const Task& task, const TaskInput& input
 std::vector<Key<TaskInput>> task_input_keys() {
   using I = TaskInput;
   std::vector<Key<I>> keys = {
-      optional_text<I>("tensor", "the only one", "the input tensor's name, as the model or the workload has it",
+      optional_text<I>("tensor", "the task's only input",
+                       "name of the input tensor in the model or workload; required if the task has several inputs",
                        &I::tensor),
       choice_key<I, SourceKind>(
           "from", sources,
-          "noise: seeded, different in each job; program: on_input of the program that runs the set; v4l2: the newest "
-          "frame of a camera; iceoryx: the newest sample of another process; task: an output of another task of this "
-          "set; a picture, a folder of pictures, or a .npy file",
+          "source of the tensor's values: noise: seeded pseudo-random values, different in each job; program: the "
+          "on_input callback of the program that runs the set; v4l2: the newest frame of a camera; iceoryx: the newest "
+          "sample that another process publishes; task: an output of another task of this set (TENSOR may be left out "
+          "if it has only one); PATH: a picture, a folder of pictures, or a .npy file",
           &I::source, &I::from),
       key<I>("on_stale", one_of<OnStale>(),
-             "reaction of a job to an input without new data: reuse: it reads the old data; skip: it is dropped and "
-             "counted; miss: it fails",
+             "what a job does if this input has no new data: reuse: it reads the previous data; skip: it is dropped "
+             "and counted; miss: it fails",
              &I::on_stale),
-      key<I>("size", picture_size(), "the tensor's", "of a camera's pictures; it gives the nearest that it has",
-             &I::size),
-      key<I>("format", one_of<PixelFormat>(), "the first that the camera has", "of a camera's pictures", &I::format),
-      key<I>("interval", period(std::chrono::milliseconds(1), longest_interval), "the camera's own",
-             "between a camera's pictures, or how often they come (\"30Hz\")", &I::interval)};
+      key<I>("size", picture_size(), "the size of the tensor",
+             "v4l2: size of the camera's pictures; the camera's nearest size is used", &I::size),
+      key<I>("format", one_of<PixelFormat>(), "the first of these formats that the camera has",
+             "v4l2: pixel format of the camera's pictures", &I::format),
+      key<I>("interval", period(std::chrono::milliseconds(1), longest_interval), "the camera's default",
+             "v4l2: time between two pictures of the camera, or their frequency (\"30Hz\")", &I::interval)};
   for (auto& key : preprocessing_keys()) keys.push_back(std::move(key));
   return keys;
 }
@@ -296,13 +303,14 @@ std::string text_of(const Preprocessing& preprocessing) {
 
 std::vector<Key<TaskOutput>> task_output_keys() {
   using O = TaskOutput;
-  return {optional_text<O>("tensor", "all",
-                           "the output tensor's name, as the model or the workload has it; detections: the boxes of a "
-                           "detector, each with left, top, right, bottom, score and class",
+  return {optional_text<O>("tensor", "all outputs",
+                           "name of the output tensor in the model or workload; detections: the boxes of a detector, "
+                           "each with left, top, right, bottom, score and class",
                            &O::tensor),
           choice_key<O, SinkKind>(
               "to", sinks,
-              "file: a line of JSON for each job, and each tensor as .npy; iceoryx: all subscribers; null: discarded",
+              "destination of the tensor's values: file: this folder, with one line of JSON for each job and one .npy "
+              "file for each tensor; iceoryx: all subscribers of this service; null: the values are discarded",
               &O::sink, &O::to)};
 }
 

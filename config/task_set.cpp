@@ -21,31 +21,46 @@ constexpr int lowest_priority = 1;
 constexpr int highest_priority = 99;
 
 std::vector<Key<TaskSet>> top_keys() {
-  return {key<TaskSet>("board", text(), "the board: a file of boards/, by name or path", &TaskSet::board)};
+  return {key<TaskSet>("board", text(), "the board: the name of a built-in board, or the path of a board file",
+                       &TaskSet::board)};
 }
 
 std::vector<Key<ExecutiveOptions>> executive_keys() {
   using E = ExecutiveOptions;
   return {
-      key<E>("order", one_of<Order>(), "order of device parts: earliest deadline first, or by priority", &E::order),
-      key<E>("priorities", one_of<PriorityAssignment>(), "how static priorities are assigned", &E::priorities),
-      key<E>("duration", duration(1ms, longest_run), "until stopped", "how long to run", &E::duration),
-      key<E>("allow_degraded", boolean(), "run without a promise if the machine refuses a real-time setting",
+      key<E>(
+          "order", one_of<Order>(),
+          "order in which jobs get the device: edf: earliest deadline first; static-priority: highest priority first",
+          &E::order),
+      key<E>(
+          "priorities", one_of<PriorityAssignment>(),
+          "how static priorities are assigned: rate-monotonic: the shorter period is more urgent; deadline-monotonic: "
+          "the shorter deadline is more urgent; explicit: by the key priority of each task; audsley: by Audsley's "
+          "search. With order = \"edf\" the priorities apply to CPU parts only, and audsley means deadline-monotonic",
+          &E::priorities),
+      key<E>("duration", duration(1ms, longest_run), "unlimited: the run lasts until it is stopped", "length of a run",
+             &E::duration),
+      key<E>("allow_degraded", boolean(),
+             "true: if the machine refuses a real-time setting, run without promised deadlines; false: refuse the run",
              &E::allow_degraded),
-      key<E>("threads", one_of<ThreadPolicy>(), "kernel scheduling class of the executive's threads", &E::threads),
+      key<E>("threads", one_of<ThreadPolicy>(),
+             "kernel scheduling class of the executive's threads: fifo: SCHED_FIFO; deadline: SCHED_DEADLINE; auto: "
+             "fifo, or deadline if this machine permits only SCHED_DEADLINE",
+             &E::threads),
       key<E>("keep_awake", boolean(),
-             "keep the run's cores out of idle states: faster wake-ups, especially in a virtual machine, at the cost "
-             "of power",
+             "true: keep the run's cores out of idle states. Wake-ups are faster, especially in a virtual machine, and "
+             "the machine uses more power",
              &E::keep_awake),
-      key<E>("lock_clocks", boolean(),
-             "lock the clocks of cores, GPU and memory that the board's file names, at the highest rate that the power "
-             "mode allows; the end of the run, or `rtexec restore`, restores them",
-             &E::lock_clocks),
-      key<E>("profile", path(), "the file's name with .profile.toml", "measured WCETs, as `rtexec profile` writes them",
-             &E::profile),
+      key<E>(
+          "lock_clocks", boolean(),
+          "true: lock the clocks of cores, GPU and memory that the board file lists at the highest rate that the power "
+          "mode allows. They are restored at the end of the run; after a killed run, `rtexec restore` restores them",
+          &E::lock_clocks),
+      key<E>("profile", path(), "the task set's file name with .profile.toml instead of .toml",
+             "file of measured WCETs, which `rtexec profile` writes", &E::profile),
       key<E>("wcet_exceedance", real(1e-12, 0.1),
-             "share of jobs that may exceed a measured WCET: `rtexec profile` extrapolates to it, if the executions "
-             "allow that",
+             "share of jobs that may exceed a measured WCET. `rtexec profile` extrapolates each WCET to this share if "
+             "the measured execution times allow it",
              &E::wcet_exceedance),
   };
 }
@@ -53,22 +68,29 @@ std::vector<Key<ExecutiveOptions>> executive_keys() {
 std::vector<Key<DeviceOptions>> device_keys() {
   using D = DeviceOptions;
   return {
-      key<D>("capacity", pages(), "the board's whole memory", "device memory to use, in whole chunks", &D::capacity),
-      key<D>("chunk", word_or("auto", pages()), "unit of physical device memory; auto: the board's", &D::chunk),
+      key<D>("capacity", pages(), "all memory of the board's device",
+             "device memory that the tasks may use; a multiple of the chunk size", &D::capacity),
+      key<D>("chunk", word_or("auto", pages()),
+             "chunk size: the unit in which physical device memory is allocated and swapped; auto: the chunk size of "
+             "the board file",
+             &D::chunk),
       key<D>("completion", one_of<Completion>(),
-             "how the executive waits for a GPU: spin reacts faster and occupies the compute core completely",
+             "how the executive waits for a GPU: block: its thread sleeps; spin: its thread polls, which reacts faster "
+             "and occupies the compute core completely",
              &D::completion),
       key<D>("co_run", boolean(),
-             "a job under D may execute concurrently with one under M or H that waits for pages; all memory must fit, "
-             "and tasks need wcet_beside and mapping_idle",
+             "true: while a job under memory policy M or H waits for pages, a job under policy D may execute on the "
+             "device. All tasks' memory must fit into the device. Only tasks with wcet_beside co-run; tasks under M or "
+             "H also need mapping_idle",
              &D::co_run),
       key<D>("launch_ahead", word_or("auto", integer<std::uint32_t>(0, max_launch_ahead)),
-             "segments of a job launched ahead of the one that executes: shorter gaps between segments, but later "
-             "preemption; auto: 1 if that proves the set or takes less device time",
+             "number of segments of a job that are launched while an earlier segment executes. More segments shorten "
+             "the gaps between segments, but delay preemption. auto: 1 if the set is proved only with it, or needs "
+             "less device time with it; otherwise 0",
              &D::launch_ahead),
       key<D>("memory_objective", one_of<MemoryObjective>(),
-             "objective of memory_policy = \"auto\" among the policies with which the set is proved: maximum slack "
-             "within the capacity, or minimum memory",
+             "how memory_policy = \"auto\" chooses among the policies with which the set is proved: most-slack: the "
+             "largest slack to the deadlines that fits into the capacity; least-memory: the smallest memory",
              &D::memory_objective),
   };
 }
@@ -94,22 +116,26 @@ Type<SwapStore> store() {
 std::vector<Key<SwapOptions>> swap_keys() {
   using S = SwapOptions;
   return {
-      key<S>("policy", one_of<SwapPolicy>(),
-             "how tasks share device memory that is too small for all of them: pipelined loads the next job's memory "
-             "during the execution of this one; rt-swap is as published, and the next ones up to lru are its "
-             "baselines; none: all memory must fit",
-             &S::policy),
-      key<S>("store", store(), "pinned; a file on a board of unified_memory",
-             "where swapped memory goes: page-locked host memory, or a file", &S::store),
       key<S>(
-          "candidates", one_of<SwapCandidates>(),
-          "which memory of a task is swapped first: constants, which need no copy out, or its largest memory objects",
-          &S::candidates),
+          "policy", one_of<SwapPolicy>(),
+          "how tasks share device memory that is too small for all of them: pipelined: the memory of the next job is "
+          "loaded while a job executes; serial: memory is loaded only for the most urgent job; rt-swap: RT-Swap as "
+          "published (RTSS 2023); mo-vmm, min, pageable, lru: the baselines of that paper; none: all memory must fit",
+          &S::policy),
+      key<S>("store", store(),
+             "\"pinned\"; on a board with unified_memory = true a file: the task set's file name with .swap",
+             "where swapped chunks are stored: pinned: in page-locked host memory; file:PATH: in this file", &S::store),
+      key<S>("candidates", one_of<SwapCandidates>(),
+             "which memory of a task is swapped first: constants-first: constants, which are not copied out; "
+             "largest-first: its largest memory objects",
+             &S::candidates),
       key<S>("skip_unchanged", boolean(),
-             "state that has not changed since its last copy, by its digest, is not copied out again; admission does "
-             "not count on it",
+             "true: a chunk of state is copied out only if its digest has changed since its last copy. Admission "
+             "assumes that every chunk is copied",
              &S::skip_unchanged),
-      key<S>("verify", boolean(), "check the digest of all memory after loading: a job whose memory differs fails",
+      key<S>("verify", boolean(),
+             "true: check the digest of each chunk after it was loaded; a job whose memory differs from the stored "
+             "memory fails",
              &S::verify),
   };
 }
@@ -126,56 +152,67 @@ constexpr unsigned largest_size = 1U << 28U; // for any micro-benchmark; tasks/l
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
   using B = BandwidthOptions;
   return {
-      key<B>("period", duration(shortest_regulation, longest_regulation), "of regulation: budgets are refilled in each",
-             &B::period),
+      key<B>("period", duration(shortest_regulation, longest_regulation),
+             "regulation period: the budgets of all cores are refilled once in each period", &B::period),
       key<B>("best_effort", word_or("unlimited", bandwidth(min_budget)),
-             "memory bandwidth limit of each core that executes no real-time part and does not feed the device, while "
-             "the condition of `while` holds",
+             "maximum memory bandwidth of each core that executes no real-time task and does not feed the device, at "
+             "the times that the key `while` selects",
              &B::best_effort),
       key<B>("while", one_of<RegulateWhile>(),
-             "when best_effort is in force: device-works: a job executes on the device or chunks are copied; "
-             "device-busy: a job has requested the device or has it",
+             "when the limit best_effort is in force: device-works: while a job executes on the device or chunks are "
+             "copied; device-busy: from a job's request for the device to the end of its device part; always: at all "
+             "times",
              &B::regulate_while),
       key<B>("reclaim", boolean(),
-             "cores donate the budget that they are predicted not to use, and cores that need more take it",
+             "true: a core donates the part of its budget that it is predicted not to use, and cores that have used up "
+             "their budgets take it",
              &B::reclaim),
       key<B>("sharing", one_of<BandwidthSharing>(),
-             "once every regulated core has used up its budget: none: all are stopped until the period ends; spare: "
-             "all continue without a limit; proportional: a new period begins",
+             "rule for the rest of a period in which all regulated cores have used up their budgets: none: all these "
+             "cores are stopped until the period ends; spare: all continue without a limit; proportional: a new period "
+             "begins at once",
              &B::sharing),
-      key<B>("overshoot", one_of<Overshoot>(), "traffic beyond a budget is deducted from the next budgets, or forgiven",
+      key<B>("overshoot", one_of<Overshoot>(),
+             "rule for traffic that exceeds a budget: carry: the excess is deducted from the core's next budgets; "
+             "forgive: the excess is ignored",
              &B::overshoot),
-      key<B>("slowdown", real(1, greatest_slowdown), "best_effort is fixed",
-             "maximum slowdown of device executions, as a factor of their undisturbed length: a closed loop sets "
-             "best_effort to keep it",
+      key<B>("slowdown", real(1, greatest_slowdown), "none: best_effort is constant",
+             "maximum length of device executions as a multiple of their undisturbed length (1.1: 10 % longer). A "
+             "control loop adjusts best_effort during the run to keep this limit",
              &B::slowdown),
-      key<B>("floor", bandwidth(min_budget), "the closed loop sets best_effort no lower", &B::floor),
+      key<B>("floor", bandwidth(min_budget),
+             "with slowdown: the lowest value that the control loop sets for best_effort", &B::floor),
       key<B>("counter", one_of<CounterBackEnd>(),
-             "how traffic is counted and stopped: core: by a counter of each core and a thread that occupies the core; "
-             "thread: each thread of this process stops itself; polling: as core, but the counter is read several "
-             "times in a period",
+             "how memory traffic is counted and cores are throttled: core: a counter counts for each core, and a "
+             "high-priority thread throttles the core by occupying it; thread: a counter counts for each thread of "
+             "this process, and the thread pauses itself; polling: like core, but the counter is read several times in "
+             "each period; auto: the first of these that works on this machine",
              &B::counter),
-      optional_text<B>(
-          "event", "the board's",
-          "event that is counted: page-faults, cycles, cache-misses, r17 (raw, hexadecimal), or pmu_name/0x2a4",
-          &B::event),
+      optional_text<B>("event", "the event of the board's [[counter]], or cache-misses",
+                       "hardware or kernel event that counts memory traffic: page-faults, cycles, cache-misses, r17 (a "
+                       "raw event number, hexadecimal), or pmu_name/0x2a4 (an event of the PMU pmu_name)",
+                       &B::event),
   };
 }
 
 std::vector<Key<CoreBudget>> core_budget_keys() {
-  return {key<CoreBudget>("core", integer<unsigned>(0, last_core), required, "unique", &CoreBudget::core),
-          key<CoreBudget>("budget", bandwidth(min_budget), required,
-                          "memory bandwidth limit of this core, always in force", &CoreBudget::budget)};
+  return {
+      key<CoreBudget>("core", integer<unsigned>(0, last_core), required,
+                      "the core that the budget limits; each core may have one [[bandwidth.core]]", &CoreBudget::core),
+      key<CoreBudget>("budget", bandwidth(min_budget), required,
+                      "maximum memory bandwidth of this core; the limit is always in force", &CoreBudget::budget)};
 }
 
 std::vector<Key<OutputOptions>> output_keys() {
   using O = OutputOptions;
-  return {key<O>("trace", path(), "none",
-                 "run: folder for LTTng traces, each run's in a folder of its own below it; the link latest leads to "
-                 "the last one",
+  return {key<O>("trace", path(), "no trace",
+                 "`rtexec run` records each run as an LTTng trace in a new folder below this one; the symbolic link "
+                 "latest points to the newest trace",
                  &O::trace),
-          key<O>("jobs", path(), "none", "run: CSV file with a line for each job, as --jobs", &O::jobs),
-          key<O>("json", path(), "none", "run: JSON file with the report, as --json", &O::json)};
+          key<O>("jobs", path(), "no file",
+                 "`rtexec run` writes one line for each job to this CSV file, like its option --jobs", &O::jobs),
+          key<O>("json", path(), "no file", "`rtexec run` writes its report to this JSON file, like its option --json",
+                 &O::json)};
 }
 
 /// Makes the key of a CPU part's WCET. Its value is stored only if the task gives `wcet`; otherwise complete_task()
@@ -196,8 +233,8 @@ Key<Task> wcet_key() {
   using Given = std::optional<Duration>;
   return key<Task>(
       "wcet", word_or("profile", duration(0ns, longest_interval)), "\"profile\"",
-      "worst-case execution time on the device; \"profile\": taken from the profile file; 0ns: a workload of one's own "
-      "that does not use the device",
+      "worst-case execution time of the device part; \"profile\": the times of all three parts are taken from the "
+      "profile file; 0ns: the job does not use the device (only for custom workloads)",
       [](const Task& task) { return std::optional<Given>(task.wcet ? Given(task.wcet->device) : Given()); },
       [](Task& task, const Given& given) {
         if (given) task.wcet = Wcet{.before = 0ns, .device = *given, .after = 0ns};
@@ -236,8 +273,10 @@ Type<WorkloadChoice> workload_choice() {
 Key<Task> workload_key() {
   return key<Task>(
       "workload", workload_choice(), toml_string(spelling(Task{}.workload)),
-      "what each job runs; lib:FILE: a shared object with your own workload (workload.h); custom: a workload from the "
-      "program that runs the set",
+      "what each job runs: dnn: a network; synthetic: a load of given times and memory; traffic: memory traffic on a "
+      "core; winograd: a convolution; vector-add to euclidean-clustering: micro-benchmarks of memory policies; custom: "
+      "a workload that the program which runs the set provides; lib:FILE: your own workload from this shared object "
+      "(workload.h)",
       [](const Task& task) {
         return std::optional(WorkloadChoice{task.workload, task.library});
       },
@@ -282,9 +321,10 @@ Type<TriggerChoice> trigger_choice() {
 Key<Task> trigger_key() {
   return key<Task>(
       "trigger", trigger_choice(), toml_string(spelling(Task{}.trigger)),
-      "what releases a job: timer: the period; input: a new frame or sample of its inputs; call: a program; "
-      "after:TASK: the end of a job of TASK (under communicate = \"let\" its deadline). A trigger that comes less than "
-      "a period after the previous release waits until the period has passed; a newer trigger replaces it",
+      "what releases a job: timer: a timer, once in each period; input: a new frame or sample of one of the task's "
+      "inputs; call: a call by the program that runs the set; after:TASK: the end of a job of TASK (with communicate = "
+      "\"let\": that job's deadline). A trigger that comes less than a period after the previous release waits until "
+      "the period has passed; a newer trigger replaces a waiting one",
       [](const Task& task) {
         return std::optional(TriggerChoice{task.trigger, task.after});
       },
@@ -303,9 +343,9 @@ Key<Task> segments_key() {
   using Given = std::optional<std::optional<std::uint32_t>>; // outer nullopt: "auto"; inner nullopt: "none"
   return key<Task>(
       "segments", word_or("auto", word_or("none", integer<std::uint32_t>(1, max_layers))), "\"auto\"",
-      "maximum number of segments of the device part, between which more urgent tasks may preempt it; auto: as many as "
-      "are needed to prove these tasks. No segments if jobs cannot be preempted (swap policies other than pipelined "
-      "and none, or co_run)",
+      "maximum number of segments that the device part is divided into; more urgent tasks may preempt it between two "
+      "segments. none: it is not divided; auto: it is divided as far as the deadlines of more urgent tasks need. Not "
+      "available with co_run = true or with swap policies other than pipelined and none",
       [](const Task& task) {
         if (!task.segments) return std::optional<Given>(Given());
         return std::optional<Given>(*task.segments == 1 ? std::nullopt : task.segments);
@@ -337,9 +377,10 @@ Type<std::optional<std::uint32_t>> preemption_class() {
 Key<Task> level_key() {
   using Given = std::optional<std::uint32_t>;
   return key<Task>(
-      "level", preemption_class(), "chosen by the planner",
-      "preemption class at the end of a segment: top: preempts all less urgent tasks and is never swapped; 1 ..: "
-      "preempts tasks of larger levels, whose weights may be swapped out for it",
+      "level", preemption_class(), "the planner chooses it",
+      "preemption class, which decides between two segments of another job: top: the task preempts all less urgent "
+      "tasks, and its memory is never swapped; 1 to 99: the task preempts tasks of larger levels, and their weights "
+      "may be swapped out for it",
       [](const Task& task) -> std::optional<Given> {
         if (!task.device_class) return std::nullopt;
         return *task.device_class == 0 ? Given() : task.device_class;
@@ -393,144 +434,184 @@ Type<std::vector<std::int64_t>> dimensions() {
 
 std::vector<Key<Chain>> chain_keys() {
   return {
-      key<Chain>("name", identifier(), required, "unique", &Chain::name),
+      key<Chain>("name", identifier(), required, "name of the chain; no other chain may have it", &Chain::name),
       key<Chain>("tasks", set_of(identifier()), required,
-                 "the tasks through which the data pass, from the sensor to the actuator", &Chain::tasks),
+                 "names of the tasks through which the data pass, in order from the sensor to the actuator",
+                 &Chain::tasks),
       key<Chain>("communicate", one_of<Communication>(),
-                 "immediate: a job reads when its first part begins, and publishes its outputs when its last part "
-                 "ends; let (logical execution time): it reads at its release and publishes at its deadline",
+                 "when jobs of the chain read and publish data: immediate: a job reads when its first part begins, and "
+                 "publishes its outputs when its last part ends; let (logical execution time): a job reads at its "
+                 "release, and publishes at its deadline",
                  &Chain::communicate),
       key<Chain>("max_reaction", duration(1ns, longest_run), "no limit",
-                 "from an event that the first task's job before has just missed to the end of the output that "
-                 "answers it (with an input_delay of that task: from the sampling that shows the event): a set that "
-                 "may take longer is not proved",
+                 "maximum reaction time: from an event that a job of the first task has just missed to the first "
+                 "output of the last task that takes the event into account. If the first task has input_delay, the "
+                 "time begins at the first sampling that shows the event. A set whose bound is longer is not proved",
                  &Chain::max_reaction),
       key<Chain>("max_age", duration(1ns, longest_run), "no limit",
-                 "from the first task's reading (with an input_delay of it: from the sampling) to the next output of "
-                 "the last task, which replaces the one made of what was read: a set whose data may be older is not "
-                 "proved",
+                 "maximum data age: from the time at which the first task reads the data to the time at which the "
+                 "output made from them is replaced by the next output of the last task. If the first task has "
+                 "input_delay, the time begins at the sampling of the data. A set whose bound is longer is not proved",
                  &Chain::max_age)};
 }
 
 std::vector<Key<Task>> task_keys() {
   return {
-      key<Task>("name", identifier(), required, "unique", &Task::name),
+      key<Task>("name", identifier(), required, "name of the task; no other task may have it", &Task::name),
       workload_key(),
-      optional_text<Task>("arguments", "none", "text passed to the shared object of your own workload or back end",
-                          &Task::arguments),
-      key<Task>("model", path(), "required for dnn", "dnn: an ONNX file, or a file for its backend", &Task::model),
-      optional_text<Task>("backend", "rtexec",
-                          "dnn: the inference engine; NAME: the shared object librtexec-backend-NAME.so, ./FILE.so: "
-                          "that file (backend.h)",
+      optional_text<Task>(
+          "arguments", "none: an empty text",
+          "text that is passed to the shared object of your own workload (lib:FILE) or inference engine (backend)",
+          &Task::arguments),
+      key<Task>("model", path(), "none; dnn tasks require it",
+                "dnn: the network, as an ONNX file, or as a file that the task's backend reads", &Task::model),
+      optional_text<Task>("backend", "\"rtexec\": the built-in engine",
+                          "dnn: the inference engine. NAME: the shared object librtexec-backend-NAME.so; ./FILE.so "
+                          "(any path with a /): this shared object (backend.h)",
                           &Task::backend),
-      key<Task>("input", path(), "seeded noise", "dnn: a picture, a folder of pictures, or a .npy file", &Task::input),
+      key<Task>("input", path(), "seeded pseudo-random values",
+                "dnn: the data of the network's input: a picture, a folder of pictures, or a .npy file; "
+                "[[task.inputs]] has more kinds of sources",
+                &Task::input),
       table_key("shape", dimensions(),
-                "dnn: all dimensions of each input with dynamic dimensions, by input name: { image = [1, 3, 640, 640] "
-                "}; dimensions that the file fixes must be equal, and dimensions of one name must have one size",
+                "dnn: the dimensions of each input that has dynamic dimensions, by input name: { image = [1, 3, 640, "
+                "640] }. All dimensions of the input must be listed; those that the model fixes must have the model's "
+                "size, and dimensions with the same name must have the same size",
                 &Task::shape),
       table_key("constant", line_of(real(-largest_constant, largest_constant)),
-                "dnn: inputs that are the same in each job, by their names: { rate = [16000] }; all elements, or one "
-                "number for all. Nodes that depend only on them are computed when the model is loaded",
+                "dnn: the values of inputs that are equal in all jobs, by input name: { rate = [16000] }. The list has "
+                "all elements of the input, or one number for all elements. Nodes that depend only on constant inputs "
+                "are computed once, when the model is loaded",
                 &Task::constant),
       table_key("state", text(),
-                "dnn: inputs that hold an output of the previous job, as INPUT = \"OUTPUT\": { h = \"hn\" }; initially "
-                "zeros, and unchanged by jobs that fail or are dropped (rtexec/docs/user-guide/own-model.md)",
+                "dnn: recurrent state: the named input gets the named output of the previous job, as INPUT = "
+                "\"OUTPUT\": { h = \"hn\" }. The first job gets zeros. Jobs that fail or are dropped do not change the "
+                "state (rtexec/docs/user-guide/own-model.md)",
                 &Task::state),
       key<Task>("precision", one_of<Precision>(),
-                "dnn on a GPU: arithmetic of matrix products; host devices compute in fp32", &Task::precision),
+                "dnn on a GPU: arithmetic of matrix products: fp32: single precision; tf32: factors rounded to 10 "
+                "bits; fp16: factors and activations in half precision. Host devices always compute in fp32",
+                &Task::precision),
       key<Task>("period", period(shortest_period, longest_interval), required,
-                "time between two releases, or their frequency (\"30Hz\"; rounded down to a whole nanosecond); the "
-                "minimum distance if no timer releases the task",
+                "time between two releases, or their frequency (\"30Hz\", whose period is rounded down to a whole "
+                "nanosecond). For triggers other than timer it is the minimum time between two releases",
                 &Task::period),
       trigger_key(),
       key<Task>("deadline", duration(1ns, longest_interval), "the period",
-                "relative to the release; at most the period", &Task::deadline),
-      key<Task>("offset", duration(0ns, longest_interval), "of the first release from the start", &Task::offset),
-      key<Task>("input_delay", duration(0ns, longest_interval), "not known: chains are measured from the release",
-                "guaranteed maximum time from the sampling of the data that a job reads to its release; jobs above it "
-                "are counted. Chains that begin with the task are then measured from the sampling. If inputs or calls "
-                "release the task, the samples must be at least a period apart",
-                &Task::input_delay),
-      key<Task>("core", integer<unsigned>(0, last_core), "chosen by the planner", "core that executes the CPU parts",
-                &Task::core),
-      key<Task>("priority", integer<int>(lowest_priority, highest_priority), "required with explicit priorities",
-                "unique; larger is more urgent", &Task::priority),
-      key<Task>("criticality", one_of<Criticality>(), "real-time: the deadline is promised", &Task::criticality),
-      key<Task>("on_overrun", one_of<OnOverrun>(), "reaction to a job that is unfinished at the next release",
-                &Task::on_overrun),
+                "relative deadline: the maximum time from a job's release to its end; at most the period",
+                &Task::deadline),
+      key<Task>("offset", duration(0ns, longest_interval), "time from the start of the run to the first release",
+                &Task::offset),
       key<Task>(
-          "on_wcet_exceeded", one_of<OnWcetExceeded>(),
-          "reaction to a part of a job that took longer than its WCET: tell: it is only counted and shown; skip-next: "
-          "the task's next release is also dropped, unless one was dropped since the job's release; stop: the run ends",
-          &Task::on_wcet_exceeded),
+          "input_delay", duration(0ns, longest_interval),
+          "not known: reaction times and data ages of chains count from the release",
+          "maximum time from the sampling of the data that a job reads to the job's release. You guarantee it; a run "
+          "counts the jobs that exceed it. Reaction times and data ages of chains that begin with this task then count "
+          "from the sampling. If inputs or calls release the task, samples must be at least a period apart",
+          &Task::input_delay),
+      key<Task>("core", integer<unsigned>(0, last_core), "the planner chooses it",
+                "core that executes the task's CPU parts", &Task::core),
+      key<Task>("priority", integer<int>(lowest_priority, highest_priority),
+                "none; required with priorities = \"explicit\"",
+                "static priority of the task; a larger number is more urgent. Each task must have a different "
+                "priority. Only with [executive] priorities = \"explicit\"",
+                &Task::priority),
+      key<Task>("criticality", one_of<Criticality>(),
+                "real-time: admission must prove the deadline; best-effort: no deadline is promised, and real-time "
+                "tasks go first",
+                &Task::criticality),
+      key<Task>("on_overrun", one_of<OnOverrun>(),
+                "reaction to a job that is unfinished at the task's next release: skip: that release is dropped and "
+                "counted; catch-up: every release gets a job, and late jobs execute one after the other; re-phase: the "
+                "next job is released when the late job ends, and later releases count from that time; abort-job: the "
+                "late job is abandoned, and the new job is released; stop: the run ends",
+                &Task::on_overrun),
+      key<Task>("on_wcet_exceeded", one_of<OnWcetExceeded>(),
+                "reaction to a part of a job that takes longer than its WCET: tell: it is counted and shown, without a "
+                "further reaction; skip-next: the task's next release is also dropped, unless a release was already "
+                "dropped since this job's release; stop: the run ends",
+                &Task::on_wcet_exceeded),
       key<Task>("memory_policy", one_of<MemoryPolicy>(),
-                "where its device memory is: device (D), managed (M), host (H); auto: without wcet chosen by [device] "
-                "memory_objective among the measured policies, otherwise D; D/H: H while it runs concurrently with a "
-                "job under D, otherwise D. M and H only for dnn and winograd tasks and micro-benchmarks of memory "
-                "policies, D/H only for the latter (rtexec/docs/user-guide/memory-policies.md)",
+                "kind of the task's device memory: D: device memory; M: managed memory; H: host memory that the device "
+                "accesses; D/H: H while a job runs concurrently with a job under D, otherwise D; auto: if the task has "
+                "no wcet, the planner chooses among the measured policies by [device] memory_objective, otherwise D. M "
+                "and H are only for dnn tasks, winograd tasks and micro-benchmarks of memory policies, D/H is only for "
+                "these micro-benchmarks (rtexec/docs/user-guide/memory-policies.md)",
                 &Task::memory_policy),
       wcet_key(),
-      wcet_part("wcet_before", "of the CPU part before; only with a given wcet", &Wcet::before),
-      wcet_part("wcet_after", "of the CPU part after; only with a given wcet", &Wcet::after),
+      wcet_part("wcet_before",
+                "worst-case execution time of the CPU part before the device part; needs wcet as a duration",
+                &Wcet::before),
+      wcet_part("wcet_after",
+                "worst-case execution time of the CPU part after the device part; needs wcet as a duration",
+                &Wcet::after),
       key<Task>("wcet_beside", duration(1ns, longest_interval),
-                "from the profile; without one it never executes concurrently",
-                "worst-case execution time on the device while a job of another task executes concurrently ([device] "
-                "co_run); for D/H that of H",
+                "from the profile; if the profile has none, the task's jobs never execute concurrently",
+                "worst-case execution time of the device part while a job of another task executes concurrently "
+                "([device] co_run); for memory_policy = \"D/H\": the time under H",
                 &Task::wcet_beside),
-      key<Task>("mapping_idle", duration(0ns, longest_interval), "from the profile, or 0ns",
-                "part of wcet_beside in which the device part only waits for pages, under M, H and D/H; a job under D "
-                "whose wcet_beside is at most this long may execute meanwhile",
+      key<Task>("mapping_idle", duration(0ns, longest_interval), "from the profile; 0ns if the profile has none",
+                "part of wcet_beside in which the device part only waits for pages of memory; for memory policies M, H "
+                "and D/H. A job under D whose wcet_beside is not longer than this time may execute meanwhile",
                 &Task::mapping_idle),
       segments_key(),
       level_key(),
       key<Task>("memory", one_of<Constants>(),
-                "which of its weights are on the device while a job executes: whole: all; stream: those of the next "
-                "layers are loaded during the execution, through a ring buffer of chunks, so that the network may be "
-                "larger than the device; auto: the planner decides. stream is only for dnn tasks, and for synthetic "
-                "tasks of class constant",
+                "which weights are on the device while a job executes: whole: all weights; stream: only the weights of "
+                "the next layers, which are loaded during the execution into a ring buffer of chunks, so that the "
+                "network may be larger than the device memory; auto: the planner decides. stream is only for dnn "
+                "tasks, and for synthetic tasks with class = \"constant\"",
                 &Task::constants),
-      key<Task>("stream_chunks", integer<std::uint32_t>(1, max_stream_chunks), "planned",
-                "of memory = \"stream\": the chunks of the ring", &Task::stream_chunks),
-      key<Task>("footprint", bytes(), "required for synthetic; dnn: the memory of its network",
-                "total device memory; dnn: at least the memory of its network", &Task::footprint),
+      key<Task>("stream_chunks", integer<std::uint32_t>(1, max_stream_chunks), "the planner chooses it",
+                "size of the ring buffer in chunks; only with memory = \"stream\"", &Task::stream_chunks),
+      key<Task>("footprint", bytes(), "dnn: the memory of its network; synthetic tasks require it",
+                "total device memory of the task; dnn: at least the memory of its network", &Task::footprint),
       key<Task>("swappable", bytes(), "the footprint",
-                "part of the footprint that may be swapped out; only with a given footprint", &Task::swappable),
+                "size of the part of the footprint that may be swapped out; needs footprint", &Task::swappable),
       key<Task>("class", one_of<MemoryClass>(),
-                "contents of the swappable memory (dnn: of the footprint beyond its network): constant is not copied "
-                "out, scratch is dead between jobs and shared by all tasks, state is copied both ways",
+                "contents of the swappable memory (dnn: of the memory by which the footprint exceeds the network's "
+                "memory): constant: never changes, so it is not copied out; scratch: not needed between jobs, so all "
+                "tasks share it and it is not copied; state: changes, so it is copied in and out",
                 &Task::memory_class),
-      key<Task>("swap_volume", bytes(), "planned", "amount of the swappable memory that is swapped, in whole chunks",
-                &Task::swap_volume),
       key<Task>(
-          "resident", bytes(), "the frames that are free, in the order of the tasks",
-          "part of the swap volume that is on the device at the start (of a run: before the warm-up), in whole chunks",
-          &Task::resident),
+          "swap_volume", bytes(), "the planner chooses it",
+          "size of the swappable memory that is really swapped; the rest stays on the device. Counted in whole chunks",
+          &Task::swap_volume),
+      key<Task>("resident", bytes(), "as much as fits; tasks get free chunks in their order in the file",
+                "size of the part of the swap volume that is on the device at the start (in a run: before the "
+                "warm-up); a multiple of the chunk size",
+                &Task::resident),
       key<Task>("layers", synthetic_layers(), "1",
-                "synthetic: number of layers of equal length in the device part, or the duration of each layer, wcet "
-                "in total; there is a cut point after each layer",
+                "synthetic: number of layers of equal length in the device part; or a list of the duration of each "
+                "layer, whose sum must be wcet. The device part can be divided into segments after each layer",
                 &Task::layers),
-      key<Task>(
-          "live", bytes(),
-          "synthetic: device memory, in addition to the footprint, whose contents must survive between two layers",
-          &Task::live),
-      key<Task>("traffic_before", bytes(), "not known; required for traffic",
-                "maximum memory traffic of the CPU part before (traffic tasks: exact): admission charges a regulated "
-                "core's stalls for it",
+      key<Task>("live", bytes(),
+                "synthetic: device memory whose contents must be kept between two layers, in addition to the footprint",
+                &Task::live),
+      key<Task>("traffic_before", bytes(), "not known; traffic tasks require it",
+                "maximum memory traffic of the CPU part before the device part (traffic tasks: the exact traffic). On "
+                "a core with a bandwidth budget, admission derives from it how long the part is throttled",
                 &Task::traffic_before),
-      key<Task>("traffic_after", bytes(), "0B where traffic_before is given", "in the CPU part after",
+      key<Task>("traffic_after", bytes(), "0B if traffic_before is given, otherwise not known",
+                "maximum memory traffic of the CPU part after the device part, like traffic_before",
                 &Task::traffic_after),
-      key<Task>("pattern", one_of<TrafficPattern>(), "traffic: its access pattern, line by line", &Task::pattern),
-      key<Task>("buffer", pages(), "four times the last-level cache", "traffic: size of the memory that it sweeps",
-                &Task::buffer),
+      key<Task>("pattern", one_of<TrafficPattern>(),
+                "traffic: access pattern of each cache line: write: one word is written; read: one word is read; copy: "
+                "the line is copied to the other half of the buffer; latency: the address of the next line is read "
+                "from it, so that reads cannot overlap",
+                &Task::pattern),
+      key<Task>("buffer", pages(), "four times the size of the last-level cache",
+                "traffic: size of the buffer that the task sweeps", &Task::buffer),
       key<Task>("resolution", integer<unsigned>(smallest_picture, largest_picture),
-                "winograd: side of the square picture that it convolves", &Task::resolution),
-      key<Task>("size", integer<unsigned>(1, largest_size), "required for micro-benchmarks of memory policies",
-                "problem size: elements of vector-add, random-access; sides of the matrices of matrix-add, "
-                "matrix-multiply, needleman-wunsch, gaussian, hotspot; columns of pathfinder; nodes of bfs; places of "
-                "nearest-neighbour; points of euclidean-clustering",
-                &Task::size),
-      key<Task>("releases", list_of(duration(0ns, longest_run)), "periodic",
-                "when jobs are released, from the start, in ascending order and at least a period apart; only for "
+                "winograd: width and height in pixels of the square picture that is convolved", &Task::resolution),
+      key<Task>(
+          "size", integer<unsigned>(1, largest_size), "none; micro-benchmarks of memory policies require it",
+          "problem size of a micro-benchmark: vector-add, random-access: number of elements; matrix-add, "
+          "matrix-multiply, needleman-wunsch, gaussian, hotspot: side of the matrices; pathfinder: number of columns; "
+          "bfs: number of nodes; nearest-neighbour: number of locations; euclidean-clustering: number of points",
+          &Task::size),
+      key<Task>("releases", list_of(duration(0ns, longest_run)), "periodic releases",
+                "release times of the jobs, counted from the start, ascending and at least a period apart; only for "
                 "`rtexec simulate`",
                 &Task::releases),
   };
@@ -557,7 +638,7 @@ const Schema<TaskSet>& task_set_schema() {
       table<TaskSet>("device", &TaskSet::device, device_keys()),
       table<TaskSet>(
           "device.swap_cost", [](auto& set) -> auto& { return set.device.swap_cost; },
-          swap_cost_keys<SwapCostOptions>("the board's")),
+          swap_cost_keys<SwapCostOptions>("the board's value for the chunk size in use")),
       table<TaskSet>("swap", &TaskSet::swap, swap_keys()),
       table<TaskSet>("bandwidth", &TaskSet::bandwidth, bandwidth_keys()),
       list<TaskSet>("bandwidth.core", &TaskSet::core_budgets, unnamed, core_budget_keys(), as_read),

@@ -44,13 +44,17 @@ template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_
   const auto cost = duration(Duration{0}, longest_swap_cost);
   return {
       key<S>("in_per_chunk", cost, fallback,
-             "to load one chunk, mapping included, while the other direction is as busy", &S::in_per_chunk),
+             "time to load one chunk into device memory, including its mapping, while chunks are also copied out",
+             &S::in_per_chunk),
       key<S>("out_per_chunk", cost, fallback,
-             "to copy one chunk out, mapping included, while the other direction is as busy", &S::out_per_chunk),
-      key<S>("drop_per_chunk", cost, fallback, "to unmap one chunk of constants, which is not copied",
+             "time to copy one chunk out of device memory, including its unmapping, while chunks are also copied in",
+             &S::out_per_chunk),
+      key<S>("drop_per_chunk", cost, fallback, "time to evict one chunk of constants, which is unmapped and not copied",
              &S::drop_per_chunk),
-      key<S>("in_fixed", cost, fallback, "once for each job that loads chunks", &S::in_fixed),
-      key<S>("out_fixed", cost, fallback, "once for each victim of a job's load", &S::out_fixed),
+      key<S>("in_fixed", cost, fallback,
+             "fixed time to load the chunks of one job, in addition to the time of each chunk", &S::in_fixed),
+      key<S>("out_fixed", cost, fallback,
+             "fixed time to evict the chunks of one task, in addition to the time of each chunk", &S::out_fixed),
   };
 }
 
