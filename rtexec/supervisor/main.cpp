@@ -26,21 +26,22 @@ constexpr const char* help =
     R"(Run a task set, and restart it if it ends or hangs
 
 rtexec-supervisor [OPTIONS] SET SAFE_SET [-- OPTIONS OF rtexec run]
-  SET is run by `rtexec run SET --flight-recorder DATA/recordings/N`, with no duration. SAFE_SET ("": none) is run
-  instead if SET is refused, after three failures in a row, and after three boots in a row in which SET did not run for
-  PROOF seconds. DATA/supervisor.counts keeps these counts; without this file, SET is tried again. If it cannot be
-  written, SAFE_SET is run, since failed boots could not be counted.
+  Runs the task set file SET with `rtexec run SET --flight-recorder DATA/recordings/N`, without a time limit. SAFE_SET
+  is run instead of SET in three cases: SET is refused; it has failed three times in a row; or the machine has booted
+  three times in a row without a run of SET that lasted PROOF seconds. If SAFE_SET is "", there is no such set.
+  DATA/supervisor.counts keeps the numbers of failures and boots; delete this file to try SET again. If it cannot be
+  written, SAFE_SET is run, because failed boots could not be counted.
 
-  --data DIR            folder of counts and recordings (/var/lib/rtexec)
-  --watchdog DEVICE     the hardware watchdog, which resets a machine that hangs (none)
-  --rtexec PROGRAM      the program that runs task sets (rtexec)
-  --timeout SECONDS     timeout of the hardware watchdog (30)
-  --silence SECONDS     time without a heartbeat after which the run is killed (10)
-  --set-up SECONDS      maximum time from the start to the first release (120)
-  --stop SECONDS        maximum time for a run to end after a request (30)
-  --proof SECONDS       time after which a run counts as a success (60)
+  --data DIR            folder DATA of the counts and recordings (default: /var/lib/rtexec)
+  --watchdog DEVICE     hardware watchdog, which resets the machine if it hangs (default: none)
+  --rtexec PROGRAM      program that runs the task sets (default: rtexec)
+  --timeout SECONDS     timeout of the hardware watchdog (default: 30)
+  --silence SECONDS     time without a heartbeat of the run after which it is killed (default: 10)
+  --set-up SECONDS      maximum time from the start of a run to its first release (default: 120)
+  --stop SECONDS        maximum time from a request to stop to the end of the run (default: 30)
+  --proof SECONDS       time PROOF after which a run counts as a success (default: 60)
 
-Exit codes: that of the run if it ended regularly, 1 if SET and SAFE_SET have failed, 2 bad input.
+Exit codes: the exit code of the run if it ended regularly; 1 if both SET and SAFE_SET have failed; 2 for bad input.
 )";
 
 struct Options {

@@ -27,22 +27,22 @@ namespace rtexec::daemon {
 namespace {
 
 constexpr const char* help_end =
-    "Processes with LD_PRELOAD=librtexec-preload.so are its clients: it decides which client executes on the device, "
-    "and\n"
-    "whose memory is there. `rtexec config daemon` documents the file.\n"
+    "Each process that is started with LD_PRELOAD=librtexec-preload.so is a client of the daemon. The daemon decides "
+    "which\n"
+    "client executes on the device, and which clients' memory is there. `rtexec config daemon` documents the file.\n"
     "\n"
     "Examples:\n"
     "  $ rtexecd daemon.toml &\n"
     "  $ RTEXEC_CLIENT=front LD_PRELOAD=librtexec-preload.so python3 detect.py\n"
     "\n"
     "Exit codes:\n"
-    "  0  ended by a signal\n"
-    "  2  bad input\n"
-    "  5  the machine cannot do it, or the recording is incomplete\n"
+    "  0  the daemon was ended by a signal\n"
+    "  2  bad input: a file, option or value is wrong\n"
+    "  5  this machine cannot run the daemon, or the recorded trace is incomplete\n"
     "\n"
     "Environment:\n"
-    "  NOTIFY_SOCKET  socket of the service manager (systemd) for readiness\n"
-    "  WATCHDOG_USEC  watchdog timeout of the service manager\n"
+    "  NOTIFY_SOCKET  socket on which the service manager (systemd) is notified that the daemon is ready\n"
+    "  WATCHDOG_USEC  watchdog timeout of the service manager in microseconds\n"
     "\n"
     "Files:\n"
     "  /run/rtexec/daemon/socket  socket for clients; [daemon] directory changes the folder\n";
@@ -168,13 +168,17 @@ int serve(const std::string& file, const RecordingOptions& recorded) {
 int main(int count, char** arguments) {
   CLI::App program("Share one device among unmodified programs, with deadlines", "rtexecd");
   std::string file;
-  program.add_option("file", file, "TOML file with the device, and rules for the processes")
+  program
+      .add_option("file", file, "TOML file with the settings of the daemon and the device, and the rules for clients")
       ->required()
       ->type_name("FILE");
   rtexec::daemon::RecordingOptions recorded;
-  auto* const trace = program.add_option("--trace", recorded.folder, "Record a trace for rtexec analyze");
+  auto* const trace = program.add_option(
+      "--trace", recorded.folder, "Record an LTTng trace for `rtexec analyze` into FOLDER, which must be new or empty");
   trace->type_name("FOLDER");
-  program.add_option("--trace-limit", recorded.limit, "Maximum size of the trace; the latest events are kept")
+  program
+      .add_option("--trace-limit", recorded.limit,
+                  "Maximum size of the trace on disk, such as \"1GiB\"; only the latest events are kept")
       ->needs(trace)
       ->type_name("SIZE");
   program.set_version_flag("--version", "rtexecd " RTEXEC_VERSION);
