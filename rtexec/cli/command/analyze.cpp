@@ -261,49 +261,55 @@ void add_analyze(const Command& program, int& exit_code) {
   auto options = std::make_shared<AnalyzeOptions>();
   command
       .option("TRACE", options->input, "PATH",
-              "Folder of a trace (from run --trace, simulate --trace, or a flight recorder's snapshot); or a text file "
-              "with one execution time per line")
+              "Folder of a trace that `rtexec run`, `rtexec simulate`, rtexecd or a flight recorder wrote; or a text "
+              "file with one execution time per line")
       .required()
       .existing_path();
-  command.option("--html", options->html, "FILE",
-                 "Write an HTML page with tables, pictures and a zoomable Gantt chart; it needs no network");
-  command.option("--svg", options->svg, "FILE", "Draw a Gantt chart");
-  command.option("--window", options->window, "FROM..TO",
-                 "Interval that the Gantt charts show, from the beginning of the recording (\"2.5s..3s\"); default: "
-                 "all of a short recording; of a long one the misses, the longest jobs and the beginning");
-  command.option("--csv", options->csv, "FOLDER",
-                 "Write jobs.csv (one line per job, with its time by cause) and summary.csv into FOLDER");
-  command.option("--perfetto", options->perfetto, "FILE", "Write a trace for ui.perfetto.dev");
+  command.option(
+      "--html", options->html, "FILE",
+      "Write an HTML page with tables, charts and a zoomable Gantt chart; a browser shows it without network access");
+  command.option("--svg", options->svg, "FILE", "Write a Gantt chart as an SVG picture");
+  command.option(
+      "--window", options->window, "FROM..TO",
+      "Interval that the Gantt charts show, in time since the beginning of the recording (\"2.5s..3s\"); default: all "
+      "of a short recording; for a long recording its beginning, its deadline misses and its longest jobs");
+  command.option(
+      "--csv", options->csv, "FOLDER",
+      "Write jobs.csv (one line per job, with its response time split by cause) and summary.csv into FOLDER");
+  command.option("--perfetto", options->perfetto, "FILE",
+                 "Write the trace in the format of the Perfetto viewer, https://ui.perfetto.dev");
   const Option profile = command.option("--to-toml", options->toml, "FILE",
-                                        "Write the measured execution times as a profile, for check --wcet");
+                                        "Write the measured execution times as a profile for `rtexec check --wcet`");
   command
       .option("--margin", options->margin, "N",
-              "In that profile, a WCET is at least the longest observed execution times MARGIN")
+              "Minimum ratio of each WCET in the profile of --to-toml to the longest observed execution time")
       .within(1.0, 100.0)
       .needs(profile)
       .default_shown();
   command
       .flag("--add", options->add,
-            "Add them to the profile's measurements of the same workloads; its other tasks are unchanged")
+            "Add the measured execution times to those of the same workloads in the existing profile; its other tasks "
+            "are unchanged")
       .needs(profile);
   command
       .option("--pwcet", options->pwcet, "N",
-              "In that profile, at most this share of jobs is expected to exceed a WCET")
+              "Share of jobs that may exceed a WCET in the profile of --to-toml; the WCETs are extrapolated to it")
       .within(1e-15, 0.1)
       .needs(profile)
       .default_shown();
   command
       .option("--exceedance", options->exceedances, "N,...",
-              "Estimate the execution times that a job exceeds with these probabilities")
+              "Estimate the execution times that a job exceeds with each of these probabilities")
       .separated_by(',')
       .within(1e-15, 0.5)
       .default_shown();
-  command.option("--misses", options->misses, "N", "Maximum number of misses to explain")
+  command.option("--misses", options->misses, "N", "Maximum number of deadline misses that are explained")
       .within(0, 1'000'000)
       .default_shown();
-  command.flag("--causes", options->causes,
-               "Show what execution times depend on: the time since the last execution, the preceding task, concurrent "
-               "load; and the circumstances of those above their WCETs (--misses N of them)");
+  command.flag(
+      "--causes", options->causes,
+      "Show what execution times depend on: the time since the previous execution, the preceding task, concurrent "
+      "load. Also show the circumstances of executions that exceeded their WCETs, at most --misses N");
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = analyze(*options); });
 }

@@ -292,29 +292,34 @@ void add_bringup(const Command& program, int& exit_code) {
       "bringup",
       "Qualify a new board: measure, item by item, whether it can keep deadlines (takes minutes; TAP output)");
   const auto options = std::make_shared<BringupOptions>();
-  command.option("items", options->items, "ITEM",
-                 "Only these items or groups (kernel/timers, memory), named as in the full output");
+  command.option(
+      "items", options->items, "ITEM",
+      "Measure only these items (such as kernel/timers) or groups of items (such as memory), named as in the output");
   command
       .option("--board", options->board, "BOARD",
-              "The board, a name or a file; default: the one that the device tree names, else host")
+              "Board, by name or path; default: the board that the device tree names, otherwise host")
       .not_empty();
   command
       .option("--device", options->device, "DEVICE",
-              "\"host\": test the software device instead of the board's, on a machine without a GPU")
+              "host: test the software device instead of the board's device, for a machine without a GPU")
       .one_of({"host"});
-  command.option("--folder", options->folder, "DIR", "On the disk of swap stores and recordings")
+  command
+      .option("--folder", options->folder, "DIR",
+              "Folder for temporary files, on the disk that will hold swap stores and recordings")
       .default_shown()
       .existing_folder();
   command
       .option("--against", options->against, "FILE.json",
-              "Compare with this earlier report of --json; exits with 4 if an item fails that passed there")
+              "Compare with this earlier report of --json; the exit code is 4 if an item fails that passed in the "
+              "earlier report")
       .existing_file();
   command
       .option("--record", options->record, "DIR",
-              "Also copy the kernel's files about this board into a new folder, for rtexec probe --root DIR on another "
-              "machine")
+              "Also copy the kernel's files about this board into a new folder, for `rtexec probe --root DIR` on "
+              "another machine")
       .not_empty();
-  command.option("--html", options->html, "FILE", "Write the report as an HTML page that needs no network");
+  command.option("--html", options->html, "FILE",
+                 "Write the report as an HTML page; a browser shows it without network access");
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = bring_up_board(*options); });
 }

@@ -85,27 +85,32 @@ void calibrate(const CalibrateOptions& options) {
 void add_calibrate(const Command& program) {
   const Command command =
       program.add("calibrate",
-                  "Measure a board's costs of swapping, or (bandwidth) its memory bandwidth, or (memory) its costs of "
-                  "memory policies, or (cut) its cost of segments, and write them into the board's file");
+                  "Measure a board's costs of swapping and write them into the board file; subcommands measure memory "
+                  "bandwidth, costs of memory policies, and the cost of segments");
   const auto options = std::make_shared<CalibrateOptions>();
   options->target.add_to(command);
   command
       .option("--chunk", options->chunks, "BYTES,...",
-              "Measure only these chunk sizes (default: powers of two from 2MiB to 256MiB of which four fit into the "
-              "volume)")
+              "Measure only these chunk sizes (default: each power of two from 2MiB to 256MiB that fits at least four "
+              "times into --volume)")
       .separated_by(',');
   command.option("--volume", options->volume, "BYTES",
-                 "Maximum volume that one job swaps (default: 1GiB, on a host device 128MiB)");
-  command.option("--store", options->store, "STORE", "Store of swapped chunks: pinned, pageable or file:PATH")
+                 "Maximum amount of memory that one job swaps (default: 1GiB; on a host device 128MiB)");
+  command
+      .option("--store", options->store, "STORE",
+              "Store of swapped chunks: pinned (page-locked host memory), pageable (host memory that is not "
+              "page-locked) or file:PATH")
       .default_shown();
-  command.option("--jobs", options->calibration.jobs, "N", "Swapping jobs for each chunk size and volume")
+  command.option("--jobs", options->calibration.jobs, "N", "Number of swapping jobs for each chunk size and volume")
       .default_shown()
       .within(3, 10000);
-  command.option("--margin", options->calibration.margin, "FACTOR", "Factor by which measured costs are multiplied")
+  command
+      .option("--margin", options->calibration.margin, "FACTOR",
+              "Safety factor by which the measured costs are multiplied")
       .default_shown()
       .within(1.0, 100.0);
   command.flag("--keep-awake", options->calibration.keep_awake,
-               "Keep the cores out of idle states, as task sets with keep_awake = true do");
+               "Keep the cores out of idle states during the measurement, as for task sets with keep_awake = true");
   command.json(options->json);
   const Command bandwidth = add_calibrate_bandwidth(command);
   const Command memory = add_calibrate_memory(command);

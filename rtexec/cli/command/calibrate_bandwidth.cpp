@@ -103,25 +103,27 @@ void calibrate(const CalibrateBandwidthOptions& options) {
 } // namespace
 
 Command add_calibrate_bandwidth(const Command& calibrating) {
-  const Command command = calibrating.add("bandwidth",
-                                          "Measure the memory bandwidth of one core and of all cores, check counters "
-                                          "against traffic generators, and write [memory] into the board's file");
+  const Command command =
+      calibrating.add("bandwidth",
+                      "Measure the memory bandwidth of one core and of all cores, check the traffic counters against "
+                      "traffic generators, and write [memory] into the board file");
   const auto options = std::make_shared<CalibrateBandwidthOptions>();
   options->target.add_to(command);
   command
       .option("--event", options->event, "EVENT",
-              "Event that counts memory traffic (default: the board's, or cache-misses); with page-faults, a "
-              "substitute for tests, generators touch pages and nothing is written")
+              "Event that counts memory traffic (default: the board's event, or cache-misses). page-faults is a "
+              "substitute for tests: the generators only access new pages, and no file is written")
       .not_empty();
   command
       .option("--seconds", options->seconds, "S",
-              "Duration of each measurement: one for each core, and one for each number of cores")
+              "Length of each measurement in seconds; there is one for each core, and one for each number of cores "
+              "together")
       .default_shown()
       .within(0.01, 3600.0);
   command
-      .option(
-          "--demand", options->demand, "BANDWIDTH",
-          "Maximum bandwidth of the device and of the core that feeds it; the budget of the other cores is the rest")
+      .option("--demand", options->demand, "BANDWIDTH",
+              "Maximum memory bandwidth of the device and of the core that feeds it; the proposed budget of the other "
+              "cores is the rest")
       .not_empty();
   command.json(options->json);
   command.on_run([options] { calibrate(*options); });

@@ -78,20 +78,24 @@ void calibrate(const CalibrateCutOptions& options) {
 } // namespace
 
 Command add_calibrate_cut(const Command& calibrating) {
-  const Command command = calibrating.add(
-      "cut",
-      "Measure the cost of segments of a network with one segment launched ahead, and write cut into the board's file");
+  const Command command = calibrating.add("cut",
+                                          "Measure the cost of dividing a network into segments, with one segment "
+                                          "launched ahead, and write the key cut into the board file");
   const auto options = std::make_shared<CalibrateCutOptions>();
-  command.option("model", options->model, "FILE.onnx", "The network that is cut, preferably one of the longest")
+  command
+      .option("model", options->model, "FILE.onnx",
+              "Network that is divided into segments, preferably one with a long execution time")
       .required();
   add_given_inputs(command, options->inputs);
   options->target.add_to(command);
   command
       .option("--jobs", options->calibration.jobs, "N",
-              "Jobs for each number of segments, and as many without segments")
+              "Number of jobs for each number of segments, and without segments")
       .default_shown()
       .within(3, 10000);
-  command.option("--margin", options->calibration.margin, "FACTOR", "Factor by which measured costs are multiplied")
+  command
+      .option("--margin", options->calibration.margin, "FACTOR",
+              "Safety factor by which the measured costs are multiplied")
       .default_shown()
       .within(1.0, 100.0);
   command.json(options->json);

@@ -54,13 +54,15 @@ Command add_calibrate_memory(const Command& calibrating) {
   const Command command =
       calibrating.add("memory",
                       "Measure the costs of the memory policies D, M and H by micro-benchmarks of several kinds and "
-                      "sizes, report the model's error, and write [memory_costs] into the board's file");
+                      "sizes, report the model's error, and write [memory_costs] into the board file");
   const auto options = std::make_shared<CalibrateMemoryOptions>();
   options->target.add_to(command);
-  command.option("--sizes", options->calibration.sizes, "N", "Sizes of each micro-benchmark")
+  command.option("--sizes", options->calibration.sizes, "N", "Number of problem sizes of each micro-benchmark")
       .default_shown()
       .within(2, 32);
-  command.option("--jobs", options->calibration.jobs, "N", "Jobs of each size under each policy; the shortest counts")
+  command
+      .option("--jobs", options->calibration.jobs, "N",
+              "Number of jobs of each size under each policy; the shortest job counts")
       .default_shown()
       .within(3, 10000);
   command.json(options->json);

@@ -154,18 +154,21 @@ void add_check(const Command& program, int& exit_code) {
   const auto options = std::make_shared<CheckOptions>();
   add_task_set(command, options->set);
   add_machine_option(command, options->machine);
-  command.option(
-      "--wcet", options->wcet, "FILE",
-      "Take the execution times of this profile (of profile, or of analyze --to-toml) instead of the file's");
+  command.option("--wcet", options->wcet, "FILE",
+                 "Take the execution times from this profile, which `rtexec profile` or `rtexec analyze --to-toml` "
+                 "wrote, instead of from the task set and its profile");
   command.json(options->json);
   command
       .option("--tests", options->tests, "NAME,...",
-              "Tests of the device alone to show in addition to the verdict (default: all for the order)")
+              "Schedulability tests of the device alone whose results are shown in addition to the verdict (default: "
+              "all tests for the order)")
       .separated_by(',')
       .one_of({"theorem1", "baker", "demand", "rta", "pipelined"});
-  command.flag("--explain", options->explain, "Also print every test with its formula and numbers, and the whole plan");
+  command.flag("--explain", options->explain,
+               "Also print each test with its formula and numbers, and the complete plan");
   command.flag("--headroom", options->headroom,
-               "Also print by how much execution times, periods, device memory and copies may change, or must change");
+               "Also print by how much execution times, periods, device memory and copy costs may change while the set "
+               "stays proved, or must change so that it is proved");
   command.on_run([options, &exit_code] { exit_code = check(*options); });
 }
 

@@ -272,7 +272,9 @@ void print_fish(const CompletedCommand& program) {
 void add_completion(const Command& program) {
   const Command command = program.add("completion", "Print a script for command-line completion in a shell");
   const auto shell = std::make_shared<std::string>();
-  command.option("shell", *shell, "SHELL", "The shell").required().one_of({"bash", "zsh", "fish"});
+  command.option("shell", *shell, "SHELL", "Shell for which the script is printed")
+      .required()
+      .one_of({"bash", "zsh", "fish"});
   command.on_run([&parser = program.parser(), shell] {
     std::vector<std::string> subcommands;
     for (const CLI::App* const each : parser.get_subcommands({})) subcommands.push_back(each->get_name());

@@ -100,17 +100,16 @@ void print_command_line(const ConfigOptions& options) {
 } // namespace
 
 void add_config(const Command& program) {
-  const Command command =
-      program.add("config", "Document every key of the TOML files: type, unit, default and meaning");
+  const Command command = program.add("config", "Document the keys of the TOML files: type, unit, default and meaning");
   const auto options = std::make_shared<ConfigOptions>();
   const Option topic = command
                            .option("topic", options->topic, "TOPIC",
-                                   "A file (task-set, board, profile, daemon), a table such as task, or a key such as "
-                                   "period")
+                                   "Keys to document: a kind of file (task-set, board, profile, daemon), a table such "
+                                   "as task, or a key such as period")
                            .default_shown();
   command
       .option("--command-line", options->board, "BOARD",
-              "Print instead the kernel command line that the file of this board needs")
+              "Print the parameters of the kernel command line that this board's file requires, instead of keys")
       .not_empty()
       .excludes(topic);
   command.json(options->json);

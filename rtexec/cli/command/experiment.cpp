@@ -53,21 +53,22 @@ void add_isolation(const Command& experiment) {
       "Measure how bandwidth limits of other cores speed up a DNN job on the device, with 0 to n concurrent programs "
       "that sweep memory (Nigam's thesis on GPU-aware memory isolation, figures 17 and 26 to 30)");
   const auto options = std::make_shared<ExperimentOptions>();
-  const Option simulate =
-      command.flag("--simulate", options->study.simulate,
-                   "On a model of a Jetson TX2, calibrated on the thesis's figures, not on this machine");
+  const Option simulate = command.flag(
+      "--simulate", options->study.simulate,
+      "Simulate a model of a Jetson TX2, calibrated on the thesis's figures, instead of measuring on this machine");
   command
       .option("--board", options->study.board, "BOARD",
-              "Board with the device and counters of its cores' traffic: a name or a file")
+              "Board, by name or path, with the device and the counters of its cores' memory traffic")
       .default_shown()
       .excludes(simulate);
   command
       .option("--event", options->study.event, "EVENT",
-              "Event that counts traffic (default: the board's, or cache-misses); page-faults: a substitute for tests, "
-              "co-runners touch pages and no memory traffic is limited")
+              "Event that counts memory traffic (default: the board's event, or cache-misses). page-faults is a "
+              "substitute for tests: the concurrent programs only access new pages, and no memory traffic is limited")
       .excludes(simulate)
       .not_empty();
-  command.option("--seconds", options->study.seconds, "S", "Minimum duration of each measurement on a machine")
+  command
+      .option("--seconds", options->study.seconds, "S", "Minimum length of each measurement on a machine, in seconds")
       .default_shown()
       .excludes(simulate)
       .within(0.01, 3600.0);
@@ -80,34 +81,35 @@ void add_isolation(const Command& experiment) {
       .separated_by(',');
   command
       .option("--modes", options->study.modes, "LIST",
-              "thesis (all cores are limited; on a machine, where its device is a GPU), rtexec (the core that "
-              "feeds the device is not; default: both)")
+              "Cores that are limited: thesis: all cores (on a machine only if its device is a GPU); rtexec: all cores "
+              "except the core that feeds the device (default: both)")
       .separated_by(',');
   command
       .option("--workloads", options->study.workloads, "LIST",
-              "winograd-256p, winograd-512p, winograd-1024p, winograd-2048p; of the model also yolo, detectnet; "
-              "on a machine those of --model (default: all)")
+              "DNN jobs to measure: winograd-256p, winograd-512p, winograd-1024p, winograd-2048p; with --simulate also "
+              "yolo and detectnet; on a machine also the networks of --model (default: all)")
       .separated_by(',');
   command
-      .option("--limits", options->study.limits, "LIST",
-              "Limits of each core, ascending, at least 1MB/s; no limit is measured as well")
+      .option(
+          "--limits", options->study.limits, "LIST",
+          "Bandwidth limits of each core, ascending, at least 1MB/s; executions without a limit are measured as well")
       .default_shown()
       .separated_by(',');
   command.option("--corunners", options->study.corunners, "N",
-                 "Maximum number of programs that sweep memory, on cores 1, 2, ... (default: one for each core except "
-                 "the one that feeds the device)");
+                 "Maximum number of concurrent programs that sweep memory, on cores 1, 2, ... (default: one for each "
+                 "core except the core that feeds the device)");
   command
       .option("--runs", options->study.runs, "N",
-              "Executions of the Winograd kernel, with and without --runs-limit; 0: none (default: 100000, where "
-              "the device is a core 1000)")
+              "Number of executions of the Winograd kernel with --runs-limit, and without it; 0: none (default: "
+              "100000; 1000 if the device is a core)")
       .within(0, 10'000'000);
   command
       .option("--runs-limit", options->study.runs_limit, "BANDWIDTH",
-              "Limit of each core for these executions; at least 1MB/s")
+              "Bandwidth limit of each core for the executions of --runs; at least 1MB/s")
       .default_shown();
   command
       .option("--seed", options->study.seed, "N",
-              "Seed of the noise in the model: the same seed gives the same executions")
+              "With --simulate: seed of the noise in the model; the same seed gives the same executions")
       .default_shown();
   command.option("-o,--output", options->folder, "FOLDER",
                  "Write results.csv, limits.csv, runs.csv and charts of all three into FOLDER");
@@ -118,7 +120,7 @@ void add_isolation(const Command& experiment) {
 } // namespace
 
 void add_experiment(const Command& program) {
-  const Command command = program.add("experiment", "Reproduce an experiment from a paper");
+  const Command command = program.add("experiment", "Reproduce an experiment from the literature");
   command.needs_subcommand();
   add_isolation(command);
   add_experiment_memory(command);

@@ -147,33 +147,42 @@ void experiment(const ExperimentInitOptions& options) {
 } // namespace
 
 void add_experiment_init(const Command& experiments) {
-  const Command command = experiments.add(
-      "init",
-      "Measure the initialisation of managed memory by the host, by a faulting GPU, and by a GPU in prefetched tiles; "
-      "and the following kernel (Wang et al., GPU-side initialization with prefetching, figures 5 to 7)");
+  const Command command =
+      experiments.add("init",
+                      "Measure how fast managed memory is initialised by the host, by a GPU with page faults, and by a "
+                      "GPU in prefetched tiles, and how fast the next kernel then is (Wang et al., GPU-side "
+                      "initialization with prefetching, figures 5 to 7)");
   const auto options = std::make_shared<ExperimentInitOptions>();
   const Option simulate =
-      command.option("--simulate", options->simulate, "BOARD", "On a model of the paper's board, not on this machine")
+      command
+          .option("--simulate", options->simulate, "BOARD",
+                  "Simulate a model of this board of the paper, instead of measuring on this machine")
           .one_of({"tx2", "xavier"});
   command
       .option("--board", options->board, "BOARD",
-              "Board with the device: a name or a file; without a GPU the host initialises in every case")
+              "Board, by name or path, with the device; without a GPU the host initialises the memory in all cases")
       .default_shown()
       .excludes(simulate);
   command
-      .option("--workloads", options->workloads, "LIST",
-              "matrix-add, matrix-multiply, needleman-wunsch, random-access (default: all)")
+      .option(
+          "--workloads", options->workloads, "LIST",
+          "Micro-benchmarks to measure: matrix-add, matrix-multiply, needleman-wunsch, random-access (default: all)")
       .separated_by(',');
   command
-      .option("--sizes", options->sizes, "LIST",
-              "Total sizes of the initialised arrays, ascending (default: on a GPU 16MiB to 1GiB, else less)")
+      .option(
+          "--sizes", options->sizes, "LIST",
+          "Total sizes of the initialised arrays, ascending (default: 16MiB to 1GiB on a GPU, otherwise smaller sizes)")
       .separated_by(',');
-  command.option("--tiles", options->tiles, "N", "Tiles of each array (default: the fastest of 1, 2, 4, ...)")
+  command.option("--tiles", options->tiles, "N", "Number of tiles of each array (default: the fastest of 1, 2, 4, ...)")
       .within(1, 64);
-  command.option("--timeline-tiles", options->timeline_tiles, "N", "Tiles in the picture of both streams")
+  command
+      .option("--timeline-tiles", options->timeline_tiles, "N",
+              "Number of tiles in the timeline, which shows the streams of prefetches and kernels")
       .default_shown()
       .within(1, 64);
-  command.option("--repeat", options->repetitions, "N", "Repetitions of each measurement; the median counts")
+  command
+      .option("--repeat", options->repetitions, "N",
+              "Number of repetitions of each measurement; the median is reported")
       .default_shown()
       .within(1, 1000);
   command.option(
@@ -181,7 +190,7 @@ void add_experiment_init(const Command& experiments) {
       "Write initialisation.csv, kernel.csv, crossover.csv and timeline.csv, and charts of each, into FOLDER");
   command
       .option("--trace", options->trace, "DIR",
-              "Record that timeline as an LTTng trace into DIR, which must be new or empty; rtexec analyze shows the "
+              "Record the timeline as an LTTng trace into DIR, which must be new or empty; `rtexec analyze` shows the "
               "overlap of both streams")
       .excludes(simulate);
   command.json(options->json);

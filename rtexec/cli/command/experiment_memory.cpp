@@ -45,17 +45,19 @@ void memory(const ExperimentMemoryOptions& options) {
 void add_experiment_memory(const Command& experiment) {
   const Command command = experiment.add(
       "memory",
-      "Run micro-benchmarks under the memory policies D, M and H: alone, two together, and seven together under the "
-      "policies chosen for each (Bateni et al., RTAS 2020: Figs. 2, 3, 5, 8, 9, Tables I, II, IV, V)");
+      "Run micro-benchmarks under the memory policies D, M and H: alone, in pairs, and seven together with the "
+      "policies that are chosen for each (Bateni et al., RTAS 2020: Figs. 2, 3, 5, 8, 9, Tables I, II, IV, V)");
   const auto options = std::make_shared<ExperimentMemoryOptions>();
-  const Option simulate = command
-                              .option("--simulate", options->study.simulate, "BOARD",
-                                      "On a model of the paper's board, not on this machine")
-                              .one_of({"tx2", "xavier"});
-  command.option("--board", options->study.board, "BOARD", "Board with the device: a name or a file")
+  const Option simulate =
+      command
+          .option("--simulate", options->study.simulate, "BOARD",
+                  "Simulate a model of this board of the paper, instead of measuring on this machine")
+          .one_of({"tx2", "xavier"});
+  command.option("--board", options->study.board, "BOARD", "Board, by name or path, with the device")
       .default_shown()
       .excludes(simulate);
-  command.option("--workloads", options->study.workloads, "LIST", "Micro-benchmarks (default: all)").separated_by(',');
+  command.option("--workloads", options->study.workloads, "LIST", "Micro-benchmarks to run (default: all)")
+      .separated_by(',');
   command
       .option("--largest", options->study.largest, "SIZE",
               "Maximum size of an array on a machine (default: 256MiB on a GPU, 16MiB on a host device)")
@@ -63,11 +65,12 @@ void add_experiment_memory(const Command& experiment) {
       .excludes(simulate);
   command
       .option("--repeats", options->study.repeats, "N",
-              "Minimum number of jobs for each median; short ones are measured up to 41 times")
+              "Minimum number of jobs for each median; short jobs are measured up to 41 times")
       .default_shown()
       .within(1, 1000);
   command
-      .option("--seed", options->study.seed, "N", "Seed of the noise in the model: the same seed gives the same times")
+      .option("--seed", options->study.seed, "N",
+              "With --simulate: seed of the noise in the model; the same seed gives the same times")
       .default_shown();
   command.option("-o,--output", options->folder, "FOLDER",
                  "Write tables as CSV and charts into FOLDER; files of the same names are overwritten");

@@ -158,21 +158,28 @@ void infer(const InferOptions& options) {
 } // namespace
 
 void add_infer(const Command& program) {
-  const Command command = program.add("infer", "Run a network once on one input, outside any schedule");
+  const Command command = program.add("infer", "Execute a network on one input, without deadlines");
   const auto options = std::make_shared<InferOptions>();
-  command.option("model", options->network.model, "MODEL.onnx", "The network");
+  command.option("model", options->network.model, "MODEL.onnx", "Network to execute");
+  command.option("input", options->inputs, "INPUT",
+                 "Picture (JPEG, PNG) or tensor (.npy); for a network with several inputs NAME=FILE for each input; "
+                 "default: seeded pseudo-random values");
   command.option(
-      "input", options->inputs, "INPUT",
-      "A picture (JPEG, PNG) or a tensor (.npy); for several inputs NAME=FILE for each; default: seeded noise");
-  command.option("-o,--output", options->output, "OUT",
-                 "FILE.png: the picture with boxes and classes drawn; a folder: each output as NAME.npy");
+      "-o,--output", options->output, "OUT",
+      "FILE.png: write the picture with the detected boxes and classes; a folder: write each output as NAME.npy");
   add_given_inputs(command, options->given);
   const auto backend = command.option("--backend", options->network.backend, "BACKEND",
-                                      "Inference engine: NAME for the shared object librtexec-backend-NAME.so, or "
-                                      "./FILE.so (backend.h); default: the built-in engine");
-  command.option("--arguments", options->network.arguments, "TEXT", "Arguments of the back end").needs(backend);
-  command.option("--board", options->network.board, "BOARD", "Board with the device: a name or a file").default_shown();
-  command.option("--precision", options->precision, "PRECISION", "Arithmetic on a GPU")
+                                      "Inference engine: NAME for the shared object librtexec-backend-NAME.so, or the "
+                                      "path ./FILE.so of a shared object (backend.h); default: the built-in engine");
+  command
+      .option("--arguments", options->network.arguments, "TEXT",
+              "Text that is passed to the inference engine of --backend")
+      .needs(backend);
+  command
+      .option("--board", options->network.board, "BOARD",
+              "Board whose device executes the network: the name of a built-in board, or the path of a board file")
+      .default_shown();
+  command.option("--precision", options->precision, "PRECISION", "Arithmetic of matrix products on a GPU")
       .default_shown()
       .one_of(all_spelled<Precision>());
   command
@@ -180,29 +187,45 @@ void add_infer(const Command& program) {
               "Memory policy: device memory (D), managed memory (M), or host memory that the device reads (H)")
       .default_shown()
       .one_of({"D", "M", "H"});
-  command.option("--channels", options->channels, "ORDER", "The network's order of the colours of a picture")
+  command.option("--channels", options->channels, "ORDER", "Order in which the network takes the colours of a picture")
       .default_shown()
       .one_of(all_spelled<ChannelOrder>());
-  command.option("--layout", options->layout, "LAYOUT", "Layout of a picture input whose shape allows both")
+  command
+      .option("--layout", options->layout, "LAYOUT",
+              "Order of the dimensions of a picture input, if its shape allows both (default: NCHW)")
       .one_of(all_spelled<TensorLayout>());
   command
       .option("--fit", options->fit, "FIT",
-              "Scaling of a picture of another aspect ratio: with grey bars, or stretched")
+              "Scaling of a picture whose aspect ratio differs from that of the input: letterbox adds grey bars, "
+              "stretch distorts the picture")
       .default_shown()
       .one_of(all_spelled<PictureFit>());
   command
       .option("--mean", options->mean, "MEAN",
-              "The input is (byte * SCALE - MEAN) / STD: one number, or three separated by commas; if none of the "
-              "three is given, from the model")
+              "Normalisation of pictures: each value of the input is (byte * SCALE - MEAN) / STD. One number, or three "
+              "separated by commas. Default: the model's normalisation; 0 if --std or --scale is given")
       .separated_by(',');
-  command.option("--std", options->deviation, "STD", "Likewise; 1 if one of the others is given").separated_by(',');
-  command.option("--scale", options->scale, "SCALE", "Likewise; 1/255 unless given").separated_by(',');
-  const auto profile = command.option("--profile", options->profile, "FILE.profile.toml",
-                                      "Compute each layer as a run with this profile does, for bit-identical results");
-  command.option("--task", options->task, "TASK", "Task of the profile, if it has several").needs(profile);
-  command.flag("--tune", options->tune, "First find the fastest implementation of each layer on the device")
+  command
+      .option("--std", options->deviation, "STD",
+              "Standard deviation in the formula of --mean. Default: the model's normalisation; 1 if --mean or --scale "
+              "is given")
+      .separated_by(',');
+  command
+      .option("--scale", options->scale, "SCALE",
+              "Scale in the formula of --mean. Default: the model's normalisation; 1/255 if --mean or --std is given")
+      .separated_by(',');
+  const auto profile = command.option(
+      "--profile", options->profile, "FILE.profile.toml",
+      "Use the tuned kernels of this profile, for results that are bit-identical to those of a run with it");
+  command
+      .option("--task", options->task, "TASK",
+              "Task of the profile whose kernels are used, if the profile has several tasks")
+      .needs(profile);
+  command.flag("--tune", options->tune, "Before the execution, find the fastest kernel for each layer on the device")
       .excludes(profile);
-  command.option("--repeat", options->repeat, "N", "Execute N times, and print the median and the longest times")
+  command
+      .option("--repeat", options->repeat, "N",
+              "Execute the network N times, and print the median and the longest execution time")
       .within(1, 100000);
   command.flag("--list-operators", options->list_operators,
                "Print the supported ONNX operators, their opsets and their restrictions");

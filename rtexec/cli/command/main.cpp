@@ -19,18 +19,18 @@ namespace {
 
 constexpr const char* exit_codes =
     "Exit codes:\n"
-    "  0  deadlines promised (check) or kept (run)\n"
-    "  2  bad input\n"
-    "  3  not proved\n"
-    "  4  a deadline or a bound was missed, or a part above its WCET ended the run (on_wcet_exceeded)\n"
-    "  5  the machine cannot do it, or a measurement was interrupted\n";
+    "  0  success: all deadlines are promised (check), or were met (run)\n"
+    "  2  bad input: a file, option or value is wrong\n"
+    "  3  not proved: the deadlines cannot be promised\n"
+    "  4  a deadline was missed, a promised bound was exceeded, or a part above its WCET ended the run\n"
+    "  5  this machine cannot carry out the command, or a measurement was interrupted\n";
 constexpr const char* environment =
     "Environment:\n"
-    "  NO_COLOR  if it is set, terminals get no colours\n"
-    "  TERM      \"dumb\": terminals get no colours, progress bars or live tables\n";
+    "  NO_COLOR  if it is set, output to a terminal has no colours\n"
+    "  TERM      if it is \"dumb\", output to a terminal has no colours, progress bars or live tables\n";
 constexpr const char* files =
     "Files:\n"
-    "  /dev/shm/rtexec.PID.NUMBER  status page of a run, for rtexec top\n";
+    "  /dev/shm/rtexec.PID.NUMBER  status of a run in shared memory, which rtexec top reads\n";
 
 /// An example, printed at the end of a command's help.
 struct Example {

@@ -44,14 +44,17 @@ void model(const ModelOptions& options) {
 } // namespace
 
 void add_model(const Command& program) {
-  const Command command =
-      program.add("model", "Write a well-known network with seeded weights as an ONNX file; without a name, list them");
+  const Command command = program.add(
+      "model",
+      "Write a well-known network with seeded random weights as an ONNX file; without a name, list the networks");
   const auto options = std::make_shared<ModelOptions>();
-  command.option("name", options->name, "NETWORK", "The network");
-  command.option("-o,--output", options->output, "FILE.onnx", "The file (default: NAME.onnx)");
-  command.option("--size", options->model.size, "PIXELS", "Height and width of the input in pixels").within(1, 4096);
-  command.option("--classes", options->model.classes, "N", "Number of classes").within(1, 100000);
-  command.option("--seed", options->model.seed, "N", "Seed of the weights");
+  command.option("name", options->name, "NETWORK", "Name of the network; without it, all networks are listed");
+  command.option("-o,--output", options->output, "FILE.onnx", "File to write (default: NAME.onnx)");
+  command
+      .option("--size", options->model.size, "PIXELS", "Height and width of the input in pixels (default: as listed)")
+      .within(1, 4096);
+  command.option("--classes", options->model.classes, "N", "Number of classes (default: as listed)").within(1, 100000);
+  command.option("--seed", options->model.seed, "N", "Seed of the random weights: the same seed gives the same file");
   command.json(options->json);
   command.on_run([options] { model(*options); });
 }

@@ -217,20 +217,23 @@ int probe_machine(const ProbeOptions& options) {
 
 void add_probe(const Command& program, int& exit_code) {
   const Command command = program.add("probe",
-                                      "Show this machine's real-time settings, or (with a task set) what is missing to "
-                                      "run the set; seconds, no measurements");
+                                      "Show this machine's real-time settings, or with a task set the settings that "
+                                      "are missing to run the set; takes seconds and measures nothing");
   const auto options = std::make_shared<ProbeOptions>();
   const Option tasks =
       command.option("task-set", options->tasks, "FILE.toml",
-                     "Check whether this machine can run the set, and print commands that provide what is missing; "
-                     "exits with 5 if something is missing. Default: describe the machine for any set");
-  command.option("--root", options->root, "DIR", "Folder to read instead of / for files under /sys and /proc")
+                     "Check whether this machine can run this set, and print commands that change missing settings; "
+                     "the exit code is 5 if a setting is missing. Default: describe the machine without a task set");
+  command
+      .option("--root", options->root, "DIR",
+              "Read the files of /sys and /proc below this folder instead of below /, as copied by `rtexec bringup "
+              "--record`")
       .existing_folder()
       .excludes(tasks);
   command
       .option("--board", options->board, "BOARD",
-              "The board (a name or a file) whose clocks, sensors, counters and device are checked; default: the one "
-              "that the device tree names, or any NVIDIA GPU and cache misses")
+              "Board, by name or path, whose clocks, sensors, counters and device are checked; default: the board that "
+              "the device tree names; without one, any NVIDIA GPU and the event cache-misses")
       .excludes(tasks);
   command.json(options->json);
   command.on_run(

@@ -171,30 +171,31 @@ void profile(const ProfileArguments& options) {
 } // namespace
 
 void add_profile(const Command& program) {
-  const Command command = program.add(
-      "profile",
-      "Tune each task on the device, measure its WCETs, and write both into the profile that check and run read");
+  const Command command = program.add("profile",
+                                      "Tune each task's kernels on the device, measure its WCETs, and write both into "
+                                      "the profile that `rtexec check` and `rtexec run` read");
   const auto options = std::make_shared<ProfileArguments>();
   add_task_set(command, options->set);
   command.option("-o,--output", options->output, "FILE.toml",
-                 "Profile to write (default: the one that the task set names)");
-  const Option jobs = command
-                          .option("--jobs", options->jobs, "N",
-                                  "Minimum number of jobs of each task: all tasks run until each has completed N jobs")
-                          .within(1, 1000000);
+                 "Profile to write (default: the task set's [executive] profile)");
+  const Option jobs =
+      command
+          .option("--jobs", options->jobs, "N",
+                  "Minimum number of jobs of each task; the measurement ends when each task has completed N jobs")
+          .within(1, 1000000);
   command
       .option("--minutes", options->minutes, "N",
-              "Duration of the measurement (default: until the WCETs of the first half of the executions hold for the "
-              "second half, 35 to 60 s)")
+              "Length of the measurement in minutes (default: 35 to 60 s, until the WCETs derived from the first half "
+              "of the executions hold for the second half)")
       .within(0.1, 10000.0)
       .excludes(jobs);
   command
       .option("--margin", options->profile.margin, "FACTOR",
-              "A WCET is at least the longest observed execution times MARGIN")
+              "Minimum ratio of each WCET to the longest observed execution time")
       .default_shown()
       .within(1.0, 100.0);
   command.flag("--add", options->add,
-               "Add to the existing profile: its executions count, its tuning and its other tasks are kept");
+               "Add the measurements to those of the existing profile; its tuning and its other tasks are kept");
   command.json(options->json);
   command.on_run([options] { profile(*options); });
 }

@@ -31,10 +31,12 @@ void ps(const PsOptions& options) {
 } // namespace
 
 void add_ps(const Command& program) {
-  const Command command =
-      program.add("ps", "List the clients of an rtexecd with their memory, promises and deadline misses");
+  const Command command = program.add(
+      "ps", "List the clients of the daemon rtexecd with their memory, promised bounds and deadline misses");
   const auto options = std::make_shared<PsOptions>();
-  command.option("--daemon", options->directory, "FOLDER", "Folder of the daemon's socket, as in [daemon] directory")
+  command
+      .option("--daemon", options->directory, "FOLDER",
+              "Folder of the daemon's socket: the [daemon] directory of its file")
       .default_shown();
   command.json(options->json);
   command.on_run([options] { ps(*options); });

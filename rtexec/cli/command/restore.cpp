@@ -24,7 +24,7 @@ void restore(const std::string& json) {
 
 void add_restore(const Command& program) {
   const Command command =
-      program.add("restore", "Restore the clocks that a killed run has left locked on this machine");
+      program.add("restore", "Restore the clocks of this machine that a killed run has left locked");
   const auto json = std::make_shared<std::string>();
   command.json(*json);
   command.on_run([json] { restore(*json); });

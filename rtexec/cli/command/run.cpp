@@ -199,42 +199,46 @@ int run(RunOptions options) {
 } // namespace
 
 void add_run(const Command& program, int& exit_code) {
-  const Command command = program.add("run", "Run the task set and report on it");
+  const Command command =
+      program.add("run", "Run the task set, and report response times, deadline misses and swapping");
   const auto options = std::make_shared<RunOptions>();
   add_task_set(command, options->set);
-  command.option("--duration", options->duration, "DURATION", "Duration, instead of the file's (\"10s\")");
+  command.option("--duration", options->duration, "DURATION",
+                 "Length of the run, such as \"10s\", instead of the task set's duration");
   const Option trace =
       command.option("--trace", options->trace, "DIR", "Record an LTTng trace into DIR, which must be new or empty");
   command
       .option("--trace-limit", options->trace_limit, "SIZE",
-              "Keep only the latest events of --trace, at most SIZE on disk (\"1GiB\")")
+              "Maximum size of the trace on disk, such as \"1GiB\"; only the latest events are kept")
       .needs(trace);
   const Option flight_recorder =
       command
           .option("--flight-recorder", options->flight_recorder, "DIR",
-                  "Keep the latest events in memory; write them as a trace below DIR, which must be new or empty, on a "
-                  "deadline miss and on SIGUSR1, at most 10 times, a second apart")
+                  "Keep the latest events in memory, and write them as a trace below DIR, which must be new or empty, "
+                  "at a deadline miss or SIGUSR1; at most 10 times, at least one second apart")
           .excludes(trace);
   command
       .flag("--snapshot-above-wcet", options->snapshot_above_wcet,
-            "Write the flight recorder's events also when a part of a job exceeds its WCET")
+            "Also write the flight recorder's events when a part of a job takes longer than its WCET")
       .needs(flight_recorder);
-  command.flag("--trace-layers", options->trace_layers, "Also record the begin and end of every layer");
+  command.flag("--trace-layers", options->trace_layers,
+               "Also record the begin and end of each layer of a network (needs --trace or --flight-recorder)");
   command.option("--jobs", options->jobs, "FILE.csv",
                  "Write one line per job, with its times on CLOCK_MONOTONIC, to FILE.csv (- for standard output)");
-  const Option show =
-      command
-          .option(
-              "--show", options->show, "TASK",
-              "Show the pictures and boxes of a detector during the run, on a web page that only this machine can open")
-          .not_empty();
-  command.option("--show-port", options->show_port, "PORT", "Port of the page (default: a free port)")
+  const Option show = command
+                          .option("--show", options->show, "TASK",
+                                  "During the run, show the pictures and boxes of this detector task on a web page "
+                                  "that only this machine can open")
+                          .not_empty();
+  command
+      .option("--show-port", options->show_port, "PORT", "TCP port of the web page of --show (default: any free port)")
       .within(1, 65535)
       .needs(show);
-  command.option("--show-in", options->show_in, "DIR", "Also keep the newest picture as DIR/TASK.jpg")
+  command.option("--show-in", options->show_in, "DIR", "Also write the newest picture of --show to DIR/TASK.jpg")
       .not_empty()
       .needs(show);
-  command.flag("--force", options->force, "Run although the deadlines are not promised");
+  command.flag("--force", options->force,
+               "Run the task set even if its deadlines are not proved; they are then not promised");
   command.json(options->json);
   command.on_run([options, &exit_code] { exit_code = run(*options); });
 }

@@ -150,14 +150,16 @@ int simulate(const SimulateOptions& options) {
 
 void add_simulate(const Command& program, int& exit_code) {
   const Command command = program.add(
-      "simulate", "Run the task set in virtual time with the scheduler of rtexec run, also if it is not proved");
+      "simulate",
+      "Run the task set in virtual time with the scheduler of `rtexec run`; the deadlines need not be proved");
   const auto options = std::make_shared<SimulateOptions>();
   add_task_set(command, options->set);
   add_machine_option(command, options->machine);
   add_scenario(command, options->scenario);
-  const Option gantt = command.option("--gantt", options->gantt, "FILE.svg", "Draw the run into FILE.svg");
-  command.option("--from", options->from, "DURATION", "Begin of the picture").needs(gantt);
-  command.option("--to", options->to, "DURATION", "End of the picture").needs(gantt);
+  const Option gantt =
+      command.option("--gantt", options->gantt, "FILE.svg", "Draw a Gantt chart of the run into FILE.svg");
+  command.option("--from", options->from, "DURATION", "Virtual time at which the Gantt chart begins").needs(gantt);
+  command.option("--to", options->to, "DURATION", "Virtual time at which the Gantt chart ends").needs(gantt);
   command.option("--trace", options->trace, "DIR",
                  "Record the run's events, with virtual times, as an LTTng trace into DIR, which must be new or empty");
   command.json(options->json);

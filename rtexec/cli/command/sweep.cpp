@@ -127,76 +127,90 @@ std::string preset_help() {
 
 void add_tasks(const Command& command, study::SweepOptions& options) {
   command.option("--n", options.tasks, "RANGE",
-                 "Tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and --high may "
-                 "be a range: a row for each value");
-  command.option("--utilisation", options.utilisation, "RANGE",
-                 "Device utilisation of a set by executions (divided by UUniFast); not with presets");
+                 "Number of tasks in a set: N, FROM..TO or FROM..TO:STEP. One of --n, --utilisation, --reduced and "
+                 "--high may be a range; the table has a row for each of its values");
   command.option(
-      "--reduced", options.reduced, "RANGE",
-      "Percent by which the capacity is reduced; for preset mixed-rates: below the need of all tasks of a set");
+      "--utilisation", options.utilisation, "RANGE",
+      "Device utilisation of a set by its executions, which UUniFast divides among the tasks; not with presets");
+  command.option("--reduced", options.reduced, "RANGE",
+                 "Percentage by which the device memory is reduced; with preset mixed-rates, reduced from the memory "
+                 "that all tasks of a set need");
   command.option("--high", options.high, "RANGE",
-                 "Number of tasks at their network's highest resolution, all others at its lowest; only with presets");
-  command.option("--period", options.period, "DURATIONS", "FROM..TO: periods, equal to deadlines");
-  command.option("--periods", options.periods, "HOW", "Distribution of periods (default: log-uniform)")
+                 "Number of tasks whose network has its highest resolution; all other networks have their lowest "
+                 "resolution; only with presets");
+  command.option("--period", options.period, "DURATIONS",
+                 "Range of the tasks' periods, FROM..TO; deadlines equal periods");
+  command.option("--periods", options.periods, "HOW", "Random distribution of the periods (default: log-uniform)")
       .one_of({"uniform", "log-uniform"});
   command.option("--footprint", options.footprint, "BYTES",
-                 "FROM..TO: device memory of a task, uniform; not with presets");
+                 "Range of the device memory of a task, FROM..TO, uniformly distributed; not with presets");
   command
       .option("--swappable", options.swappable, "SHARE",
-              "Share of the footprint that may be swapped (default: 1); not with presets")
+              "Share of a task's device memory that may be swapped (default: 1); not with presets")
       .within(0.0, 1.0);
   command
       .option("--constants", options.constants, "SHARE",
-              "For tests classes and one-process: share of weights in it, the rest is scratch (default: 0.5); not with "
-              "presets")
+              "For the tests classes and one-process: share of weights in the swappable memory, whose rest is scratch "
+              "(default: 0.5); not with presets")
       .within(0.0, 1.0);
   command.option("--layers", options.layers, "RANGE",
-                 "N or FROM..TO: layers of a task, between which tests segmented cut its jobs (default: 1); not with "
-                 "presets");
+                 "Number of layers of a task, N or FROM..TO; the tests segmented and segmented-one-level preempt its "
+                 "jobs between two layers (default: 1); not with presets");
 }
 
 void add_device(const Command& command, study::SweepOptions& options) {
-  command.option("--capacity", options.capacity, "BYTES", "Device memory");
-  command.option("--chunk", options.chunk, "BYTES", "Chunk size of swapping");
-  command.option("--in-per-chunk", options.in_per_chunk, "DURATION", "Cost of each chunk copied in");
-  command.option("--out-per-chunk", options.out_per_chunk, "DURATION", "Cost of each chunk copied out");
+  command.option("--capacity", options.capacity, "BYTES", "Size of the device memory");
+  command.option("--chunk", options.chunk, "BYTES", "Size of a chunk, the unit of swapping");
+  command.option("--in-per-chunk", options.in_per_chunk, "DURATION", "Time to copy one chunk into device memory");
+  command.option("--out-per-chunk", options.out_per_chunk, "DURATION", "Time to copy one chunk out of device memory");
   command.option("--drop-per-chunk", options.drop_per_chunk, "DURATION",
-                 "Cost of each chunk of weights that is dropped (default: 0s)");
-  command.option("--in-fixed", options.in_fixed, "DURATION", "Cost of each load (default: 0s)");
-  command.option("--out-fixed", options.out_fixed, "DURATION", "Cost of each victim of a load (default: 0s)");
+                 "Time to evict one chunk of weights, which is not copied (default: 0s)");
+  command.option("--in-fixed", options.in_fixed, "DURATION",
+                 "Fixed time to load the chunks of one job, in addition to the time of each chunk (default: 0s)");
+  command.option("--out-fixed", options.out_fixed, "DURATION",
+                 "Fixed time to evict the chunks of one task, in addition to the time of each chunk (default: 0s)");
   command.option("--cut-overhead", options.cut_overhead, "DURATION",
-                 "Cost of each cut point of a job (default: 0s; preset mixed-rates: 20us)");
+                 "Time added to a job by each division between two segments (default: 0s; preset mixed-rates: 20us)");
 }
 
 } // namespace
 
 void add_sweep(const Command& program) {
-  const Command command =
-      program.add("sweep", "Count how many random task sets each device test proves: tables, charts and raw outcomes");
+  const Command command = program.add("sweep",
+                                      "Count how many random task sets each schedulability test of the device proves; "
+                                      "prints tables, writes charts and raw outcomes");
   const auto options = std::make_shared<SweepOptions>();
   command.option("--preset", options->study.preset, "NAME", preset_help()).one_of(preset_names());
   add_tasks(command, options->study);
   add_device(command, options->study);
-  command.option("--order", options->study.order, "ORDER", "edf, or static-priority: rate monotonic")
+  command
+      .option("--order", options->study.order, "ORDER",
+              "Order in which jobs get the device; static-priority: rate-monotonic priorities")
       .default_shown()
       .one_of({"edf", "static-priority"});
   command
       .option("--tests", options->study.tests, "LIST",
-              "Tests: theorem1, baker, demand (one copy engine, EDF), rta (likewise, static priority), pipelined-h1 "
-              "(one copy engine), pipelined, pipelined-constant, classes, one-process (two; default: all for the "
-              "order); of tasks in layers: utilisation, fits, pipelined, segmented-one-level, segmented (one)")
+              "Tests to compare (default: all tests for the order). With one copy engine: theorem1, baker, demand "
+              "(only edf), rta (only static-priority), pipelined-h1. With two copy engines: pipelined, "
+              "pipelined-constant, classes, one-process. For tasks in layers, with one copy engine: utilisation, fits, "
+              "pipelined, segmented-one-level, segmented")
       .separated_by(',');
-  command.option("--sets", options->study.sets, "N", "Task sets for each row").default_shown().within(1, 1'000'000);
-  command.option("--seed", options->study.seed, "N", "The same seed gives the same sets").default_shown();
-  command.option("--jobs", options->jobs, "N", "Threads (default: one for each core)").within(1, 1024);
+  command.option("--sets", options->study.sets, "N", "Number of random task sets for each row of the table")
+      .default_shown()
+      .within(1, 1'000'000);
+  command.option("--seed", options->study.seed, "N", "Seed of the random task sets: the same seed gives the same sets")
+      .default_shown();
+  command.option("--jobs", options->jobs, "N", "Number of threads that compute (default: one for each core)")
+      .within(1, 1024);
   command.option("-o,--output", options->folder, "FOLDER",
-                 "Write results.csv, results.svg and outcomes.csv (one line per set) into FOLDER: a stopped sweep "
-                 "continues from it, also with more sets or rows");
-  command.option("--shard", options->part, "K/N", "Compute only part K of N, and leave it in FOLDER for --merge");
+                 "Write results.csv, results.svg and outcomes.csv (one line per set) into FOLDER. If FOLDER has "
+                 "results of the same sweep, the sweep continues from them, also with more sets or rows");
+  command.option("--shard", options->part, "K/N",
+                 "Compute only part K of N parts, and write it into the FOLDER of --output, for --merge");
   std::vector<Option> of_a_study = command.options();
   std::erase_if(of_a_study, [](const Option& each) { return each.name() == "--output"; });
   command.option("--merge", options->parts, "FOLDER...",
-                 "Merge the parts in these folders into the result of one machine");
+                 "Merge the parts of --shard in these folders into the result of the complete sweep");
   command.json(options->json);
   command.on_run([options, of_a_study] {
     for (const Option& each : of_a_study)

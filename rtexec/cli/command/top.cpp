@@ -216,23 +216,25 @@ void top(const TopOptions& options) {
 } // namespace
 
 void add_top(const Command& program) {
-  const Command command =
-      program.add("top", "Show a run live, or the clients of an rtexecd: tasks, device, deadline misses");
+  const Command command = program.add(
+      "top",
+      "Show the tasks, device and deadline misses of a running task set, or the clients of the daemon rtexecd, live");
   const auto options = std::make_shared<TopOptions>();
   const Option which =
       command.option("which", options->which, "PID",
-                     "The process of the run; PID.NUMBER if it has several. Default: the only run, or else the daemon");
+                     "Process that runs the task set; PID.NUMBER if the process has several executives. Default: the "
+                     "only run on this machine, or if there is none the daemon");
   command
-      .option(
-          "--daemon", options->daemon, "FOLDER",
-          std::string("Show the clients of the rtexecd whose socket is in this folder, as in [daemon] directory (") +
-              usual_daemon + ")")
+      .option("--daemon", options->daemon, "FOLDER",
+              std::string("Show the clients of the daemon rtexecd whose socket is in this folder, the [daemon] "
+                          "directory of its file (default: ") +
+                  usual_daemon + ")")
       .not_empty()
       .excludes(which);
-  const Option once = command.flag("--once", options->once, "Show the view once and exit");
+  const Option once = command.flag("--once", options->once, "Print the current state once and exit");
   command
       .option("--interval", options->interval, "DURATION",
-              "Time between two views; a run updates its figures twice a second")
+              "Time between two updates of the view, from 10ms to 1h; a run updates its figures twice a second")
       .default_shown();
   command.json(options->json).needs(once);
   command.on_run([options] { top(*options); });

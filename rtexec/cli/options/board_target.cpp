@@ -36,10 +36,12 @@ BoardTarget existing_target(const fs::path& output, OutputFile file, const Board
 } // namespace
 
 void BoardOptions::add_to(const Command& command) {
-  command.option("board", board, "BOARD", "A board by name or path").default_shown();
-  command.option("-o,--output", output, "FILE.toml",
-                 "The calibrated board (default: the board's own file, or NAME.toml here for a builtin board); an "
-                 "existing file is the measured board, and keeps its other values");
+  command.option("board", board, "BOARD", "Board to measure: the name of a built-in board, or the path of a board file")
+      .default_shown();
+  command.option(
+      "-o,--output", output, "FILE.toml",
+      "Board file that the results are written into (default: the board's own file; for a built-in board NAME.toml in "
+      "the current folder). If the file exists, it is the board that is measured, and its other values are kept");
 }
 
 void BoardTarget::tell(std::ostream& out, const std::string& what) const {

@@ -60,13 +60,13 @@ constexpr Wanted constant{"--constant", "numbers", "NAME=16000, or NAME=480x640 
 void add_given_inputs(const Command& command, InputTexts& texts) {
   command
       .option("--shape", texts.shapes, "NAME=1x3x224x224",
-              "All dimensions of an input with dynamic dimensions; for several inputs separated by commas, or the "
-              "option repeated")
+              "All dimensions of an input that has dynamic dimensions. For several inputs separate them by commas, or "
+              "repeat the option")
       .separated_by(',');
   command
       .option("--constant", texts.constants, "NAME=16000",
-              "An input that is the same in each job: one number for all elements, or one for each (480x640); nodes "
-              "that depend only on such inputs are computed when the file is read")
+              "Value of an input that is equal in all jobs: one number for all elements, or one number for each "
+              "element (480x640). Nodes that depend only on such inputs are computed once, when the model is loaded")
       .separated_by(',');
 }
 

@@ -140,8 +140,9 @@ std::shared_ptr<CLI::FormatterBase> help_formatter() { return std::make_shared<F
 void add_help(const Command& program) {
   const Command command = program.add("help", "Print the help of the program, or of a subcommand");
   const auto path = std::make_shared<std::vector<std::string>>();
-  command.option("subcommand", *path, "SUBCOMMAND",
-                 "Subcommand, such as \"calibrate bandwidth\" (default: the program)");
+  command.option(
+      "subcommand", *path, "SUBCOMMAND",
+      "Subcommand whose help is printed, such as \"calibrate bandwidth\" (default: the help of the program)");
   command.on_run([&parser = program.parser(), path] { help(parser, *path); });
 }
 

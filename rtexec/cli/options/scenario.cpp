@@ -87,20 +87,24 @@ Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned) 
 
 void add_scenario(const Command& command, ScenarioOptions& options) {
   command.option("--duration", options.duration, "DURATION",
-                 "Duration, instead of the file's (default: 10s; adversarial: four times the longest period)");
+                 "Virtual length of the run, instead of the task set's duration (default: 10s; with --releases "
+                 "adversarial: four times the longest period)");
   command
       .option("--releases", options.releases, "HOW",
-              "periodic: on the grid, or as the tasks list them; sporadic: with random gaps of at least a period; "
-              "adversarial: a search for the releases with the longest response of a task")
+              "Release times: periodic: one release in each period, or the task's key releases; sporadic: random times "
+              "between releases, each at least a period; adversarial: a search for the release times with the longest "
+              "response time of a task")
       .default_shown()
       .one_of({"periodic", "sporadic", "adversarial"});
   command
       .option("--execution", options.execution, "HOW",
-              "wcet; uniform: between 0 and the WCET; uniform:0.5: at least half of it; FILE.csv: device parts "
-              "recorded by `rtexec run --jobs`, in order, or at random with --seed")
+              "Execution times: wcet: each part takes its WCET; uniform: random, between 0 and the WCET; uniform:0.5: "
+              "random, between half of the WCET and the WCET; FILE.csv: the device parts that `rtexec run --jobs` "
+              "recorded, in their order, or drawn at random with --seed")
       .default_shown();
-  command.option("--seed", options.seed, "N", "Seed of everything random: the same seed gives the same run");
-  command.option("--attempts", options.attempts, "N", "Number of runs of the adversarial search")
+  command.option("--seed", options.seed, "N", "Seed of all random numbers: the same seed gives the same run");
+  command
+      .option("--attempts", options.attempts, "N", "Number of simulated runs of the search with --releases adversarial")
       .default_shown()
       .within(1, 1'000'000);
 }

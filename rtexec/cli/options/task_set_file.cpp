@@ -20,11 +20,12 @@ void add_task_set(const Command& command, TaskSetFile& options) {
   command
       .option("task-set", options.file, "FILE.toml", "The task set, a TOML file (`rtexec config` documents its keys)")
       .required();
-  command.option("--order", options.order, "ORDER", "Order on the device, instead of the file's")
+  command
+      .option("--order", options.order, "ORDER", "Order in which jobs get the device, instead of the task set's order")
       .one_of({"edf", "static-priority"});
   std::vector<std::string> policies;
   for (const auto& known : spellings<SwapPolicy>()) policies.emplace_back(known.text);
-  command.option("--policy", options.policy, "POLICY", "Swap policy, instead of the file's")
+  command.option("--policy", options.policy, "POLICY", "Swap policy, instead of the task set's policy")
       .one_of(std::move(policies));
 }
 
@@ -39,8 +40,9 @@ TaskSet read(const TaskSetFile& options) {
 }
 
 void add_machine_option(const Command& command, std::string& file) {
-  command.option("--machine", file, "FILE",
-                 "Plan for the machine on which `rtexec probe --json FILE` wrote this file, instead of for this one");
+  command.option(
+      "--machine", file, "FILE",
+      "Plan for another machine than this one: FILE is what `rtexec probe --json FILE` wrote on that machine");
 }
 
 PlannedSet plan_on(const std::string& machine_file, TaskSet tasks) {
