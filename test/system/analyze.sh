@@ -159,7 +159,7 @@ printf '12\nfast\n' > wrong.txt
 expect 2 "wrong.txt, line 2: expected one execution time per line, .*, got 'fast'" "$rtexec" analyze wrong.txt
 for time in nan inf 1e400 -5; do
   printf '12\n%s\n' "$time" > wrong.txt
-  expect 2 "wrong.txt, line 2: .*, not '$time'" "$rtexec" analyze wrong.txt
+  expect 2 "wrong.txt, line 2: .*, got '$time'" "$rtexec" analyze wrong.txt
 done
 expect 2 'wrong.txt is a file of execution times' "$rtexec" analyze wrong.txt --html x.html
 exit $bad

@@ -32,5 +32,5 @@ expect '0 4' "Unfinished at the end of the run.*: 1 job of task 'b'" "$rtexec" r
 expect 0 "^task,job," head -n 1 jobs.csv
 expect 1 '' grep -v '^task,job,\|^a,' jobs.csv
 expect 0 'Report after' cat text.log
-expect 2 'cannot both use standard output' "$rtexec" run set.toml --duration 1s --jobs - --json -
+expect 2 'both take standard output' "$rtexec" run set.toml --duration 1s --jobs - --json -
 exit $bad

@@ -130,5 +130,5 @@ for name in "$(printf 'n%.0s' $(seq 64))" $'a\nb' hörer; do
 done
 RTEXEC_CLIENT=hörer RTEXEC_DAEMON=$work/run LD_PRELOAD=$folder/lib/librtexec-preload.so PYTHONPATH=$python python3 -c 'import rtexec_client
 try: rtexec_client.begin()
-except rtexec_client.Error as error: print(error)' 2> /dev/null | grep -q 'is no client' || complain "a job of a process that is refused"
+except rtexec_client.Error as error: print(error)' 2> /dev/null | grep -q 'is not a client' || complain "a job of a process that is refused"
 exit $bad

@@ -125,9 +125,9 @@ import csv, json
 import xml.etree.ElementTree as xml
 result = json.load(open("machine.json"))
 assert result["simulated"] is False and result["stand_in"] is True and result["event"] == "page-faults", result
-assert any("stand-in" in line for line in result["preface"])
+assert any("A substitute, not memory traffic" in line for line in result["preface"])
 [mode] = result["modes"]
-assert mode["mode"] == "rtexec-stand-in" and "page-faults, a stand-in" in mode["description"]
+assert mode["mode"] == "rtexec-stand-in" and "page-faults, a substitute" in mode["description"]
 assert len(mode["sweeps_bytes_per_second"]) == 1 and mode["sweeps_bytes_per_second"][0] > 0
 [workload] = mode["workloads"]
 for row in workload["limits"]:

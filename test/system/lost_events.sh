@@ -14,7 +14,7 @@ sleep 2; kill -INT $run
 wait $run; status=$?
 [[ $status = [45] ]] || { echo "a trace that is incomplete: exit $status"; bad=1; }
 grep -q 'the number of lost events is unknown' log || { echo "it does not say that events are lost"; cat log; bad=1; }
-expect 0 '^None True True$' python3 -c "import json; t = json.load(open('broken.json'))['trace']; print(t['lost'], 'not whole' in t['problem'], not t['recorded'])"
+expect 0 '^None True True$' python3 -c "import json; t = json.load(open('broken.json'))['trace']; print(t['lost'], 'incomplete' in t['problem'], not t['recorded'])"
 expect '0 3 4' 'the end of the run is not in the recording' "$rtexec" analyze broken
 sed -i 's/20s/300ms/' set.toml
 expect '0 4' 'events recorded, 0 lost' "$rtexec" run set.toml --force --trace whole --json whole.json

@@ -50,7 +50,7 @@ for chunks in shared separate; do
   practice 2 host-waits
   practice 3 contexts 8
   STAND_IN_DEVICES=2 practice 2 devices
-  [ "$(grep -c 'other devices' c0.err)" = 1 ] || complain "a second device: $(cat c0.err)"
+  [ "$(grep -c 'devices other than the first' c0.err)" = 1 ] || complain "a second device: $(cat c0.err)"
   practice 2 shares
   [ "$(grep -c 'run without RTEXEC_CLIENT' c0.err)" = 1 ] && [ "$(grep -c 'managed memory' c0.err)" = 1 ] || complain "handles: $(cat c0.err)"
   export STAND_IN_MEMORY=$((8 << 20))

@@ -123,7 +123,7 @@ expect 2 'no test for order static-priority' "$rtexec" sweep --preset rt-swap-fi
 expect 2 '[-][-]footprint: only without' "$rtexec" sweep --preset rt-swap-fig7a --footprint 1GiB
 expect 2 'give --in-per-chunk and --out-per-chunk as well' "$rtexec" sweep --preset rt-swap-fig7a --chunk 32MiB
 expect 2 'needs a preset of RT-Swap' "$rtexec" sweep $own --high 1
-expect 2 'there are only 7 tasks' "$rtexec" sweep --preset rt-swap-fig7c --n 7
+expect 2 'the maximum is 7 tasks' "$rtexec" sweep --preset rt-swap-fig7c --n 7
 expect 2 'descends' "$rtexec" sweep --preset rt-swap-fig7a --period 5s..3s
 expect 2 'set a larger --chunk' "$rtexec" sweep ${own/64MiB/1B}
 expect 2 'rt-swap-fig7a' "$rtexec" sweep --preset rt-swap-fig8

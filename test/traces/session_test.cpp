@@ -297,6 +297,11 @@ TEST_F(SessionTest, TraceIsReadableAfterProgramOrDaemonsAreKilled) {
         if (victim == std::string_view("daemons") || name_of(daemon) == "lttng-consumerd") ::kill(daemon, SIGKILL);
     if (victim != std::string_view("program")) ::kill(owner, SIGKILL);
     EXPECT_EQ(program.wait(), 128 + SIGKILL);
+    // A session daemon may hang after its consumer was killed. The next session then ends it.
+    if (!wait_for([=] { return daemons_of(owner).empty(); }, 10s, 20ms)) {
+      Program next({"record", folder_ / "next", "1", "0"});
+      ASSERT_EQ(next.read_line(), "recording");
+    }
     EXPECT_TRUE(eventually_no_daemon_of(owner));
     const auto summary = summarize(trace);
     ASSERT_TRUE(summary) << victim << ": " << summary.error().what;

@@ -242,7 +242,7 @@ TEST(Channels, RejectMoreStoredValuesThanReaderLimit) {
   };
   EXPECT_EQ(outcome(1000ms), "none");
   EXPECT_THAT(outcome(1100ms), testing::AllOf(HasSubstr("task 'a': 1102 of its values must be kept for 'b'"),
-                                              HasSubstr("at most 1024")));
+                                              HasSubstr("maximum 1024")));
 }
 
 /// A program that has a new value for every other job.

@@ -932,7 +932,7 @@ TEST_F(RegulationPlanning, RejectsBudgetsWhoseSumExceedsMemoryBandwidth) {
 
 TEST_F(RegulationPlanning, RejectsMissingCore) {
   tasks.core_budgets = {{.core = 7, .budget = megabyte}};
-  EXPECT_TRUE(fails(plan(), Errc::bad_input, "core = 7: not there"));
+  EXPECT_TRUE(fails(plan(), Errc::bad_input, "core = 7: this process cannot use the core"));
 }
 
 TEST_F(RegulationPlanning, ReportsAllErrorsTogether) {

@@ -195,7 +195,7 @@ TEST(DaemonAdmission, CountsDepartedClientThatDelayedOthersUntilQuietInstant) {
     EXPECT_EQ(again.has_value(), quiet);
     if (again) continue;
     EXPECT_EQ(again.error().code, protocol::Refusal::later);
-    EXPECT_THAT(again.error().text, HasSubstr("ask again"));
+    EXPECT_THAT(again.error().text, HasSubstr("try again"));
     EXPECT_EQ(clients.declare(1, declaration(100ms, 70ms), false).error().code, protocol::Refusal::not_proved)
         << "nor later";
     EXPECT_TRUE(clients.declare(1, declaration(100ms, 10ms), false)) << "for which there is time besides";

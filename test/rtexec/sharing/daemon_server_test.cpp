@@ -231,7 +231,7 @@ TEST(DaemonServer, DeclarationWhileHoldingDeviceFailsInsteadOfWaiting) {
   EXPECT_LT(hal::now(), asked + 10s);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::not_proved);
-  EXPECT_THAT(refused.error().what, HasSubstr("ask again"));
+  EXPECT_THAT(refused.error().what, HasSubstr("try again"));
   other->end();
   const auto promised = other->declare(each_100_ms(52'000'000));
   EXPECT_TRUE(promised) << promised.error().what;

@@ -112,7 +112,7 @@ TEST_F(BringupSystemChecks, CoreKindsFailWhenCoreIsOfflineOrOfOtherKind) {
   root.write("/proc/cpuinfo", cores);
   fails(core_kinds, "core 1 is 0x04e/0xd07", "does not describe this machine");
   emulated = true;
-  skips(core_kinds, "emulator");
+  skips(core_kinds, "emulated");
   board = *read_board("host");
   skips(core_kinds, "has no [[core_kind]]");
 }
@@ -182,7 +182,7 @@ TEST_F(BringupSystemChecks, TimersFailWithoutHighResolution) {
   root.write("/proc/timer_list", "cpu: 0\n  .hres_active    : 1\ncpu: 1\n  .hres_active    : 0");
   fails(timers, "have only the resolution of ticks", "CONFIG_HIGH_RES_TIMERS");
   root.remove("/proc/timer_list");
-  skips(timers, "emulator");
+  skips(timers, "emulated");
   emulated = false;
   passes(timers, "too long at least");
 }
@@ -249,7 +249,7 @@ TEST_F(BringupSystemChecks, ClocksFailUnlessLocked) {
   root.write(emc + "mrq_rate_locked", "1");
   passes(locked_clocks, "core 4: at 2.04 GHz by its governor");
   emulated = true;
-  skips(locked_clocks, "emulator");
+  skips(locked_clocks, "emulated");
   emulated = false;
   root.remove("/sys");
   skips(locked_clocks, "no clock of board 'tx2'");
@@ -304,7 +304,7 @@ TEST_F(BringupSystemChecks, ThermalHeadroomFailsBelowTenDegrees) {
   root.write(zone + "2/temp", "85501");
   fails(thermal_headroom, "less than 10 C below throttling: GPU-therm 85.5 C of 95.5 C", "Cool it");
   emulated = true;
-  skips(thermal_headroom, "emulator");
+  skips(thermal_headroom, "emulated");
   emulated = false;
   root.remove("/sys/class/thermal");
   skips(thermal_headroom, "no sensor");
@@ -373,7 +373,7 @@ TEST_F(BringupSystemChecks, PowerSupplyFailsWhenTx2RailHasNoVoltage) {
   root.write(rails + "in_voltage0_input", "0");
   fails(power_supply, "VDD_IN has 0 mV", "too weak");
   emulated = true;
-  skips(power_supply, "emulator");
+  skips(power_supply, "emulated");
 }
 
 TEST(BringupOrinChecks, PowerSupplyFailsOnOverCurrentOrSaggingRail) {

@@ -203,8 +203,8 @@ TEST(MachinePlatform, ReportsCauseOfFailedMeasurement) {
   EXPECT_TRUE(fails(platform->measure({.workload = "network", .corunners = 1, .limit = Bandwidth{63'000}}),
                     Errc::bad_input, "less than one line of 64B (r3)"));
   machine.loses = true;
-  EXPECT_TRUE(fails(platform->measure(limited_beside_two), Errc::io_error, "core 1: its counter (core: r3) ended"));
-  EXPECT_TRUE(fails(platform->executions(3, MB(100)), Errc::io_error, "ended"));
+  EXPECT_TRUE(fails(platform->measure(limited_beside_two), Errc::io_error, "core 1: its counter (core: r3) stopped"));
+  EXPECT_TRUE(fails(platform->executions(3, MB(100)), Errc::io_error, "stopped"));
   machine.memory.broken = 2;
   EXPECT_TRUE(fails(platform->measure(beside_two), Errc::refused, "core 2: no generator"));
   machine.works = false;
