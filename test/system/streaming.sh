@@ -19,7 +19,7 @@ expect '0 4' '' "$rtexec" analyze run.trace --json analyzed.json
 expect 0 '^None None$' ask analyzed.json "d['replay']['difference'], d['replay']['not_replayed']"
 sed 's/^class/memory = "stream"\nstream_chunks = 6\nclass/' stream.toml > given.toml
 expect 0 'slower .* streamed, 6 of 20 chunks' "$rtexec" check given.toml
-expect 0 '^Sensitivity: ' "$rtexec" check given.toml --headroom
+expect 0 '^Headroom: ' "$rtexec" check given.toml --headroom
 
 # A network, from page-locked memory and from a file.
 expect 0 '' "$rtexec" model resnet18 --size 64

@@ -119,10 +119,10 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   print_conditions(out, set, plan);
 }
 
-/// Returns the task's preemption class on the device: "top", or "level 2, 12 segments of at most 4.1 ms, 1
+/// Returns the task's preemption class on the device: "top class", or "level 2, 12 segments of at most 4.1 ms, 1
 /// launched ahead".
 std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahead) {
-  std::string text = planned.device_class == 0 ? "top" : "level " + std::to_string(planned.device_class);
+  std::string text = planned.device_class == 0 ? "top class" : "level " + std::to_string(planned.device_class);
   if (planned.segments > 1)
     text += ", " + std::to_string(planned.segments) + " segments of at most " +
             readable(std::ranges::max(planned.segment_wcets));
