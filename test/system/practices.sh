@@ -52,7 +52,7 @@ for chunks in shared separate; do
   STAND_IN_DEVICES=2 practice 2 devices
   [ "$(grep -c 'devices other than the first' c0.err)" = 1 ] || complain "a second device: $(cat c0.err)"
   practice 2 shares
-  [ "$(grep -c 'run without RTEXEC_CLIENT' c0.err)" = 1 ] && [ "$(grep -c 'managed memory' c0.err)" = 1 ] || complain "handles: $(cat c0.err)"
+  [ "$(grep -c 'Run programs that share memory without RTEXEC_CLIENT' c0.err)" = 1 ] && [ "$(grep -c 'managed memory' c0.err)" = 1 ] || complain "handles: $(cat c0.err)"
   export STAND_IN_MEMORY=$((8 << 20))
   practice 1 segments-full
   unset STAND_IN_MEMORY
