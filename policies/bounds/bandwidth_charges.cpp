@@ -14,7 +14,7 @@ Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 
 // ---- the counter ----
 
-/// True if the event does not count memory traffic but stands in for a counter of it.
+/// True if the counted event is not memory traffic, but is used in place of a counter of memory traffic.
 bool stands_in(std::string_view event) { return config::meaning_of(event) != config::EventMeaning::traffic; }
 
 /// True if `core` stalls together with the core that has the budget.
@@ -67,8 +67,8 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
 
 using Why = BudgetUncharged::Why;
 
-/// Returns a finding if the budget would stall the core of the compute engine or of the service threads: the device
-/// waits for these.
+/// Returns a finding if the budget would stall the core of the compute engine or of the service threads. The device
+/// waits for these threads, and no test covers such a wait.
 std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
   const bool compute = governs(budget, counter, set.compute_core);
   if (!compute && !governs(budget, counter, set.service_core)) return std::nullopt;
@@ -76,8 +76,8 @@ std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& count
       BudgetUncharged{.why = Why::feeds_device, .core = budget.core, .board = set.board.name, .compute_core = compute});
 }
 
-/// Returns a finding if threads stop themselves when the budget is used up, as with all counters but `core` and
-/// `polling`. Under SCHED_DEADLINE a stopped thread loses its place, which is not charged.
+/// Returns a finding if threads stop themselves when the budget is used up. That is so with all counters except `core`
+/// and `polling`. Under SCHED_DEADLINE a thread that stops itself loses its reservation, which is not charged.
 std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
   const CounterBackEnd back_end = tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::core || back_end == CounterBackEnd::polling) return std::nullopt;

@@ -12,8 +12,8 @@
 namespace rtexec::policies {
 namespace {
 
-/// True if the thread of an engine (of executions or copies) computes or spins while the engine works. A thread that
-/// sleeps meanwhile never uses up its reservation.
+/// True if an engine's thread (of the compute engine or a copy engine) computes or spins while the engine works.
+/// Otherwise the thread sleeps meanwhile and never uses up its reservation.
 bool computes(const ResolvedSet& set) {
   return set.board.computes_on_core() || set.tasks.device.completion == Completion::spin;
 }
@@ -28,7 +28,8 @@ Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
 
-/// True if the thread of a copy engine copies by itself, as it also does if the memory is not page-locked.
+/// True if the copy engine's thread copies chunks itself. That is so on a device that computes on a core, if threads
+/// spin for completion, and if the memory is not page-locked.
 bool copies(const Plan& plan, const ResolvedSet& set) {
   return computes(set) || plan.swap->store_kind() == StoreKind::pageable;
 }
@@ -41,30 +42,30 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
 
 // ---- decisions of the scheduler ----
 
-/// True if late jobs of a best-effort task may follow each other without a gap and without end.
+/// True if late jobs of a best-effort task may follow each other without a gap, for an unlimited time.
 bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
 
-/// Returns the jitter J of the scheduler's decisions on jobs of a task: in a window of length w, it decides on at most
-/// ceil((w + J) / T) jobs. A real-time job ends by its deadline. A best-effort job may be late. Until it ends, it is
-/// the only job of its task, and later jobs have releases a period apart; so J is one period. If late jobs are
-/// abandoned, one more release has passed, and J is two periods. After a stop of the machine (`platform_stall`),
-/// releases come early by its length.
+/// Returns the jitter J of the scheduler's decisions on jobs of a task with period T: in a window of length w, it
+/// decides on at most ceil((w + J) / T) jobs. A real-time job ends by its deadline, which is then J. A best-effort job
+/// may be late, but until it ends, no other job of its task runs, and later releases are a period apart. So J is one
+/// period. If late jobs are abandoned, one more release has passed, and J is two periods. After a stop of the machine,
+/// releases come early by up to `platform_stall`, which is added to J.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.platform_stall.count();
   if (task.real_time()) return task.deadline.count() + early;
   return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count() + early;
 }
 
-/// Returns the number of decisions on each job: on its request, on the end of each segment, and on its withdrawal if it
-/// may be abandoned. Under reservations the withdrawal always counts.
+/// Returns the number of decisions on each job: one for its request, one for the end of each segment, and one for its
+/// withdrawal if the job may be abandoned. Under reservations the withdrawal always counts.
 Wide decisions_on_job(const Task& task, const PlannedTask& planned, const ResolvedSet& set) {
   if (!task.wcet->uses_device()) return 0;
   const bool abandoned = !task.real_time() && task.on_overrun == OnOverrun::abort_job;
   return Wide{planned.segments} + (reserved(set.tasks) || abandoned ? 2 : 1);
 }
 
-/// The number of decisions for each chunk that is loaded: one at the end of the load, one at the end of the copy that
-/// frees its frame.
+/// The number of decisions for each loaded chunk: one at the end of the load, and one at the end of the copy-out that
+/// frees the chunk's frame (physical chunk).
 constexpr Wide decisions_on_chunk = 2;
 
 // ---- service threads under SCHED_DEADLINE ----
@@ -82,11 +83,11 @@ bool stops_others(const Plan& plan, const PlannedTask& task) {
   });
 }
 
-/// Returns the compute engine's charge for each segment of a job, whatever executes concurrently. `decision`: the
-/// scheduler's time, added to each segment.
+/// Returns the compute engine's charge for each segment of a job. The charges hold whatever executes concurrently.
+/// `decision`: the scheduler's time, added to each segment.
 ///
-/// A segment that was submitted ahead waits for nothing but the answer to the end of the segment two before it, and the
-/// previous segment executes meanwhile. A job that interrupts such segments pays for their continuation. Proof:
+/// A segment that was submitted ahead waits only until the end of the segment two before it is processed. The previous
+/// segment executes meanwhile. A job that interrupts segments submitted ahead is charged for resuming them. Proof:
 /// proofs/segmented.md.
 std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
                               Nanos decision = 0) {
@@ -102,8 +103,8 @@ std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, cons
   return segments;
 }
 
-/// Returns the load that jobs are for a service thread if no job is late: `cost(task, planned)` for each job that uses
-/// the device. Returns nullopt if jobs may be late, since the load then has no bound.
+/// Returns the load of a service thread if no job is late. Each job that uses the device contributes `cost(task,
+/// planned)`. Returns nullopt if jobs may be late, since the load then has no bound.
 template <class Cost>
 std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& set, Lateness lateness, Cost cost) {
   if (lateness == Lateness::any) return std::nullopt;
@@ -117,8 +118,8 @@ std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& s
   return all;
 }
 
-/// Returns a reservation that the compute engine never uses up, or nullopt if there is none. The engine may compute or
-/// spin while a hypervisor stops other threads, so a stop counts as work.
+/// Returns a reservation that the compute engine never uses up, or nullopt if there is none. The engine's runtime may
+/// continue during a stop of the machine, when a hypervisor halts other threads. So a stop counts as work.
 std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
     return sum_of(dispatched(task, planned, plan, set.board));
@@ -129,7 +130,8 @@ std::optional<CpuReservation> room_for_executions(const Plan& plan, const Resolv
   return never_used_up(*executions);
 }
 
-/// Returns a reservation that the scheduler never uses up, or nullopt if there is none or another thread uses its core.
+/// Returns a reservation that the scheduler never uses up. Returns nullopt if there is none, or if another thread uses
+/// the scheduler's core.
 std::optional<CpuReservation> room_for_decisions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (plan.swap) return std::nullopt; // copy engines use that core
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
@@ -140,8 +142,8 @@ std::optional<CpuReservation> room_for_decisions(const Plan& plan, const Resolve
   return decisions ? never_used_up(*decisions) : std::nullopt;
 }
 
-/// Returns the reservations of the service threads, or nullopt under FIFO. If jobs may be late, the work of a service
-/// thread has no bound and can exceed its reservation.
+/// Returns the reservations of the service threads, or nullopt if threads are SCHED_FIFO. If jobs may be late, the work
+/// of a service thread has no bound and can exceed its reservation.
 std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (!reserved(set.tasks)) return std::nullopt;
   ServiceThreads services{};
@@ -166,10 +168,10 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
 
 // ---- device parts ----
 
-/// Computes the charged times of device parts, and of the chunks that are moved for them.
+/// Computes the charged times of device parts, and of moving chunks for them.
 class DeviceCharges {
  public:
-  /// `services`: present if the service threads have reservations.
+  /// `services`: the reservations of the service threads; absent if they have none.
   DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services)
       : plan_(plan), set_(set) {
     if (services) pauses_ = services->pauses, decision_ = services->decision;
@@ -194,8 +196,9 @@ class DeviceCharges {
   }
   Nanos execution(std::size_t task) const { return sum_of(segments(task)); }
 
-  /// Returns the time to move `chunks` chunks, 0 for none. `time`: the measured time. It adds the dispatch, as for an
-  /// execution, and interruptions by other work on the core of the copy engines' threads.
+  /// Returns the charged time to move `chunks` chunks, or 0 for no chunks. `time`: the measured time of the move. The
+  /// result adds the time to submit the move to the device, and interruptions by other work on the core of the copy
+  /// engines' threads.
   Nanos moving(std::size_t chunks, Nanos time) const {
     if (chunks == 0) return 0;
     const Nanos begun = bounded(Wide{time} + set_.board.dispatch.count() + decision_);
@@ -208,8 +211,9 @@ class DeviceCharges {
   }
 
  private:
-  /// Returns the load by which jobs of `task` interrupt the threads of copy engines: CPU parts on their core and, under
-  /// reservations, the scheduler's decisions. Under FIFO the measured costs include the decisions.
+  /// Returns the load by which jobs of `task` interrupt the threads of copy engines: the task's CPU parts on that core
+  /// and, under reservations, the scheduler's decisions. Under SCHED_FIFO the measured costs include the decisions
+  /// already.
   Load interruption(const Task& task, const PlannedTask& planned) const {
     const bool shared = task.real_time() && planned.core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
@@ -225,8 +229,8 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
-/// Returns the time of a device part, with its streamed copies if the task has a stream (constants loaded during
-/// executions). `copies` is the time by which these delay a concurrent load.
+/// Returns the times of a device part. If the task has a stream (constants loaded during executions), they include the
+/// streamed copies: `StreamTimes::copies` is the time by which these copies delay a concurrent load.
 StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::span<const Nanos> segments,
                          const DeviceCharges& charges) {
   if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
@@ -261,7 +265,7 @@ struct SwappedPart {
   std::optional<Nanos> blocking{};
 };
 
-/// Returns the blocking under the rules that move chunks in swap operations; for other rules it has no jobs.
+/// Returns the blocking under rules that move chunks in swap operations. For other rules the result contains no jobs.
 SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
   SwapBlocking blocking(rule, charges.moving(swap.tasks(), swap.uncharged(rule)));
   for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
@@ -292,7 +296,7 @@ SwappedPart swapped_part(const SwapCharges& swap, const SwapBlocking& blocking, 
 
 // ---- preemption ----
 
-/// Sets the values that the test `segmented` needs of a task in addition to its parts.
+/// Sets the members of `staged` that only the test `segmented` needs.
 void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, const DeviceCharges& charges,
                     const std::optional<SwapCharges>& swap) {
   const std::vector<Nanos> segments = charges.segments(task);
@@ -312,9 +316,9 @@ void add_background(StagedSet& set, const StagedTask& task) {
 
 // ---- cores ----
 
-/// Returns the load of the scheduler's decisions on its core. Each swap slot of a task counts for each job: its chunk
-/// is loaded, or a chunk of another task is evicted for it. Under reservations the scheduler has a reservation instead,
-/// and the result is empty.
+/// Returns the load of the scheduler's decisions on its core. Each job counts decisions for every swap slot of its
+/// task: the job loads a chunk into the slot, or a chunk of another task is evicted for it. Under reservations the
+/// scheduler has a reservation instead, and the result is empty.
 std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   if (reserved(set.tasks)) return {};
   const Wide decision = event_cost(set.board.context_switch).count();
@@ -335,8 +339,8 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   return loads;
 }
 
-/// Sets `alone` and `backlog` of each task. On a core with several reservations, a task waits for the work of the
-/// others that a stop of the machine has delayed.
+/// Sets `alone` and `backlog` of each task. On a core with several reservations, a task also waits for other tasks'
+/// work that was delayed by a stop of the machine.
 void share_cores(NamedSet& named) {
   for (StagedTask& task : named.set.tasks) {
     const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
@@ -347,14 +351,14 @@ void share_cores(NamedSet& named) {
 
 // ---- situations that no test covers ----
 
-/// Returns a finding if chunks are verified or compared by digests, whose cost is not known.
+/// Returns a finding if chunks are verified or compared by digests. The cost of digests is not known.
 std::optional<Finding> uncharged(const TaskSet& tasks) {
   if (!tasks.swap.verify && !tasks.swap.skip_unchanged) return std::nullopt;
   return unmet(DigestsUncharged{.verify = tasks.swap.verify});
 }
 
-/// Returns a finding if a release thread polls for messages and has a reservation. Each poll uses up runtime, so that
-/// too little may be left for the CPU part.
+/// Returns a finding if a release thread has a reservation and polls for messages. The polls use up runtime of the
+/// reservation, so that too little may be left for the CPU part.
 std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
   const auto looks = std::ranges::find_if(
       set.tasks.tasks, [&](const Task& task) { return task.real_time() && looks_of(task, set.board).cost > 0; });
@@ -369,16 +373,16 @@ std::optional<Finding> co_runs_reserved(const Plan& plan, const ResolvedSet& set
   return unmet(CoRunUnreserved{});
 }
 
-/// Returns a finding if the compute engine runs on the core of the copy engines. Under FIFO it is more urgent and would
-/// starve them.
+/// Returns a finding if the compute engine runs on the core of the copy engines. Under SCHED_FIFO the compute engine is
+/// more urgent and would starve them.
 std::optional<Finding> starved(const ResolvedSet& set) {
   if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
   return unmet(
       CopyEnginesStarved{.core = set.compute_core, .computes = set.board.computes_on_core(), .board = set.board.name});
 }
 
-/// Returns a finding if a copy engine or the scheduler may use up its reservation. Its thread would then pause, and the
-/// time of moving chunks would have no bound.
+/// Returns a finding if a copy engine or the scheduler may use up its reservation. The thread would then pause, and the
+/// time to move chunks would have no bound.
 std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                                const ServiceReservations& services) {
   using Thread = ServiceOverrun::Thread;
@@ -435,7 +439,7 @@ const TaskInput* releasing_input(const Task& task) {
   return released && releases != task.inputs.end() ? &*releases : nullptr;
 }
 
-/// Polls are at least `message_looks` apart, and as late as any release.
+/// The polls are at least `message_looks` apart. Their jitter is that of a release.
 Load looks_of(const Task& task, const Board& board) {
   const TaskInput* const source = releasing_input(task);
   if (source == nullptr || source->source != SourceKind::iceoryx) return {};

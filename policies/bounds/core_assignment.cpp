@@ -15,17 +15,20 @@
 namespace rtexec::policies {
 namespace {
 
-/// The core that a task gets, among those with room for it: the first one, the one with the least load, or the one with
-/// the most.
+/// How a task chooses among the cores with room for it: the first core, the core with the least load (`emptiest`), or
+/// the core with the highest load (`fullest`).
 enum class Fit { first, emptiest, fullest };
 
-/// The order in which tasks choose their cores. Real-time tasks go first; among these, the tasks with the largest share
-/// of a core, or the most urgent ones.
+/// The order in which tasks choose their cores. Real-time tasks choose first. Among real-time tasks, those with the
+/// largest share of a core choose first (`heaviest`), or the most urgent ones.
 enum class Turn { heaviest, most_urgent };
 
-/// All cores in order of preference. First come the preferred ones: the isolated cores, or all without service threads
-/// if none is isolated. Others without service threads follow, then the service core, then cores with a memory
-/// bandwidth budget. The compute core is used only if there is no other.
+/// All cores in order of preference:
+/// 1. The preferred cores: the isolated cores or, if none is isolated, all cores without service threads.
+/// 2. Other cores without service threads.
+/// 3. The core of the service threads.
+/// 4. Cores with a memory bandwidth budget.
+/// The compute core is used only if there is no other core.
 struct Cores {
   std::vector<unsigned> all;
   std::size_t preferred = 0; // the number of preferred cores, which come first
@@ -96,11 +99,12 @@ class Packer {
   }
 
  private:
-  /// A core with its real-time tasks so far, the most urgent first, and the response times of their parts.
+  /// A core with the real-time tasks assigned to it so far, the most urgent first, and the response times of their
+  /// parts.
   struct Packed {
     std::vector<std::size_t> places; // positions in `urgency_`
     std::vector<Nanos> windows;
-    bool fits = true; // all of them keep their deadlines
+    bool fits = true; // true if all these tasks keep their deadlines
   };
 
   void place(std::size_t task, unsigned core) {
@@ -128,11 +132,11 @@ class Packer {
     return emptiest(cores.all);
   }
 
-  /// True if the core passes the test `core N` with the tasks already placed there and this one.
+  /// True if `core` passes the test `core N` with `task` added to the tasks already assigned to it.
   bool fits(std::size_t task, unsigned core) { return with(task, core).fits; }
 
-  /// Returns the core with one more task. The response times of more urgent tasks stay. Stops at the first task that is
-  /// late.
+  /// Returns the core with `task` added. Response times of more urgent tasks do not change. Stops at the first task
+  /// that misses its deadline.
   Packed with(std::size_t task, unsigned core) {
     Packed packed = packed_[core];
     const std::size_t own = place_[task];
@@ -155,12 +159,12 @@ class Packer {
   const TaskSet& tasks_;
   const std::vector<std::size_t> urgency_;
   std::vector<std::size_t> heaviest_first_;
-  std::vector<std::size_t> place_; // by task: its position in `urgency_`
+  std::vector<std::size_t> place_; // by task: its index in `urgency_`
   StagedSet base_;
   std::vector<StagedTask> parts_; // by task, as if all were on one core
   std::vector<double> shares_;    // by task: the share of a core
   std::vector<std::optional<unsigned>> placed_;
-  bool chooses_ = false; // at least one real-time task names no core
+  bool chooses_ = false; // true if at least one real-time task names no core
   std::map<unsigned, double> load_;
   std::map<unsigned, Packed> packed_;
 };

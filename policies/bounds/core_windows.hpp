@@ -1,4 +1,5 @@
-// Windows on one preemptive static-priority core. A window is the longest time from a part becoming ready to its end.
+// Windows on one core with preemptive static priorities. The window of a part is the longest time from the part
+// becoming ready to its end.
 #pragma once
 
 #include "policies/bounds/end_to_end.hpp"
@@ -12,19 +13,20 @@ namespace rtexec::policies {
 /// The work of one window.
 struct CorePart {
   Nanos work = 0;
-  Nanos lines = 0;      // memory lines that the work moves
-  unsigned windows = 1; // the number of windows that the work is spread over: it leaves the core in between
+  Nanos lines = 0; // memory lines that the work moves
+  /// The number of windows over which the work is spread: between windows, the job is not on the core
+  unsigned windows = 1;
 };
 
-/// Returns how long a core with a bandwidth budget stalls in `windows` windows in which its tasks move `lines` memory
-/// lines.
+/// Returns how long a core with a bandwidth budget stalls in `windows` windows, if the core's tasks move `lines` memory
+/// lines in them.
 [[nodiscard]] inline Wide stalls(const RegulatedCore& core, Wide lines, unsigned windows) {
   const Wide periods = (lines + core.overshoot * windows) / core.budget;
   return Wide{core.once} * windows + std::min<Wide>(periods, unbounded) * core.stall;
 }
 
-/// Returns the longest time from a part of `task` becoming ready to its end: its own work `own`, and the work of the
-/// loads `higher` meanwhile. `from` must be known not to exceed the result; the iteration starts there.
+/// Returns the longest time from a part of `task` becoming ready to its end. It covers the part's own work `own`, and
+/// the work of the loads `higher` meanwhile. `from`: where the iteration starts; it must not exceed the result.
 [[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
                                             std::span<const Load> higher, Nanos from = 0) {
   const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
@@ -38,18 +40,18 @@ struct CorePart {
   });
 }
 
-/// Returns both CPU parts of a task that does not use the device, as one job.
+/// Returns the two CPU parts of a task that does not use the device, combined into one part.
 [[nodiscard]] inline CorePart both_parts(const StagedTask& task) {
   return {.work = task.before + task.after, .lines = task.lines_before + task.lines_after};
 }
-/// Returns the load on its core of a task that does not use the device: both of its parts.
+/// Returns the load of a task that does not use the device, on its core. Each job executes both CPU parts.
 [[nodiscard]] inline Load load_of_both(const StagedSet& set, const StagedTask& task) {
   const CorePart both = both_parts(task);
   return {task.period, both.work, set.release_jitter, both.lines};
 }
 
-/// Returns the loads of service threads on a core: the scheduler's decisions, but not the thread that regulates the
-/// core's bandwidth.
+/// Returns the loads of service threads on a core: the scheduler's decisions. The load of the thread that regulates the
+/// core's bandwidth is not included.
 [[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads;
   for (const CoreLoad& each : set.service)
@@ -57,7 +59,7 @@ struct CorePart {
   return loads;
 }
 
-/// Returns the loads of service threads on a core, including the thread that regulates its bandwidth.
+/// Returns the loads of service threads on a core, including the thread that regulates the core's bandwidth.
 [[nodiscard]] inline std::vector<Load> threads_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads = service_on(set, core);
   for (const RegulatedCore& each : set.regulated)
@@ -65,8 +67,8 @@ struct CorePart {
   return loads;
 }
 
-/// Adds the loads of a task on its core. Its last part becomes ready when its device part ends: by `device_done`, or up
-/// to `platform_stall` later if the machine stops meanwhile.
+/// Adds the loads of a task on its core to `loads`. The task's last part becomes ready by `device_done`, when its
+/// device part ends. If the machine stops meanwhile, the last part becomes ready up to `platform_stall` later.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
   if (task.looks.cost > 0) loads.push_back(task.looks);
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
@@ -75,7 +77,7 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
 }
 
 /// Returns the loads that delay `task` on its core: more urgent tasks and service threads. The first `task` entries of
-/// `bounds` say when the last parts of the more urgent tasks become ready.
+/// `bounds` must hold the ends of the device parts of the more urgent tasks.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
@@ -94,9 +96,9 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};
 }
 
-/// Returns the windows of the CPU parts of all tasks. The last part of a task with a device part is assumed to become
-/// ready by `last_ready(task, bounds)`, which is returned as `device_done`. A window that is not settled is only a
-/// lower estimate.
+/// Returns the windows of the CPU parts of all tasks. The last part of a task that uses the device is assumed to become
+/// ready by `last_ready(task, bounds)`. The function returns that time as `device_done`. A window that is not settled
+/// is only a lower estimate.
 [[nodiscard]] std::vector<StageBounds> windows_with(const StagedSet& set, const auto& last_ready) {
   std::vector<StageBounds> bounds(set.tasks.size());
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {

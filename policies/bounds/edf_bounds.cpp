@@ -8,12 +8,12 @@
 namespace rtexec::policies {
 namespace {
 
-/// Returns the tasks that use the device, and their parts there.
+/// Returns the indices of the tasks that use the device, and their device parts.
 std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const StagedSet& set,
                                                                           std::span<const StageBounds> split) {
   std::pair<std::vector<std::size_t>, std::vector<DemandTask>> parts;
-  // h(L) is the demand in an interval of length L (proofs/edf.md). h(L) + delay <= L for deadlines d is equivalent to
-  // h(L') <= L' for deadlines d - delay.
+  // h(L) is the demand of the device in an interval of length L (proofs/edf.md), and d the deadline of a device part.
+  // h(L) + delay <= L for deadlines d is equivalent to h(L') <= L' for deadlines d - delay.
   for (std::size_t i = 0; i < split.size(); ++i) {
     const StagedTask& task = set.tasks[i];
     if (!task.uses_device()) continue;
@@ -33,14 +33,14 @@ DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts
   return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand() : analyse_demand(parts, set.beside_tasks());
 }
 
-/// Searches for a split of all deadlines: each deadline is divided into one for the first part, one for the device part
-/// and one for the last part. One number per task determines the split: the instant by which its device part must end,
-/// limited by a cap.
+/// Searches for a split of all deadlines. A split divides each deadline into one for the first part, one for the device
+/// part and one for the last part. One number per task, its cap, determines the split: the device part must end by the
+/// cap, or earlier if the last part's window requires it.
 ///
 /// The windows of the first and the last part follow from the caps of the more urgent tasks. The device part gets the
-/// rest of the deadline, since a longer one only lowers the demand h(t) of the device. A lower cap hurts its own task,
-/// but its last part then delays less urgent tasks less often. A task that does not use the device has nothing to
-/// split.
+/// rest of the deadline, since a longer deadline only lowers the demand of the device. A lower cap hurts its own task,
+/// but its last part then delays less urgent tasks less often. The deadline of a task that does not use the device is
+/// not split.
 class SplitSearch {
  public:
   explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded) {
@@ -60,12 +60,12 @@ class SplitSearch {
 
  private:
   static constexpr int max_evaluations = 2000;
-  /// With more tasks than this, a set that cannot be proved gets no further search for better bounds
+  /// An infeasible set with more tasks than this gets no search for better bounds, even with Effort::full
   static constexpr std::size_t many = 64;
   static constexpr Nanos grid = 8;
 
-  /// Splits the deadline of task `i`. `room`: windows that are known to be no longer than the result; the iteration
-  /// starts at them.
+  /// Splits the deadline of task `i`. `room`: windows from which the iteration starts; they must not be longer than the
+  /// result.
   StageBounds split(std::size_t i, std::span<const Load> loads, const StageBounds& room = {}) const {
     const StagedTask& task = set_.tasks[i];
     if (!task.uses_device()) {
@@ -77,7 +77,8 @@ class SplitSearch {
     const FixedPoint first = core_window(set_, task, {task.before, task.lines_before}, loads, known);
     const FixedPoint last =
         core_window(set_, task, {task.after, task.lines_after}, loads, room.settled ? room.last_window : 0);
-    // The end of an iteration that does not settle depends on its start.
+    // An iteration from `room` that does not settle ends at a value that depends on its start. So it is repeated from
+    // 0.
     if (room.settled && !(first.settled && last.settled)) return split(i, loads);
     return {.ready = set_.release_jitter + first.value,
             .device_done = std::min(caps_[i], task.deadline - last.value),
@@ -85,7 +86,8 @@ class SplitSearch {
             .settled = first.settled && last.settled};
   }
 
-  /// Splits the deadlines of the tasks of `core` from task `from` on. More urgent tasks must be split already.
+  /// Splits the deadlines of the tasks of `core`, beginning at task `from`. The deadlines of more urgent tasks must
+  /// already be split.
   void split(unsigned core, std::size_t from, std::vector<StageBounds>& splits) const {
     std::vector<Load> loads = threads_on(set_, core);
     for (const std::size_t i : on_core_.at(core)) {
@@ -94,9 +96,9 @@ class SplitSearch {
     }
   }
 
-  /// Finds the best case for each task, whatever caps are set: the last parts of more urgent tasks come as early as any
-  /// cap allows, so that its windows are the shortest. Also finds the longest windows, and a lower bound on the busy
-  /// period.
+  /// Finds the best case for each task over all caps. In the best case the last parts of more urgent tasks become ready
+  /// as early as any cap allows, so that the task's windows are the shortest. Also finds the longest windows, and a
+  /// lower bound on the busy period.
   void find_room() {
     room_ = best_.tasks;
     for (const auto& [core, tasks] : on_core_) {
@@ -108,7 +110,7 @@ class SplitSearch {
         const Nanos earliest = std::min(room.ready + task.on_device(), widest.device_done);
         add_loads(set_, task, widest.settled ? earliest : 0, loads);
         if (room.settled) continue;
-        // Even then the task has too little time.
+        // Even in the best case the task has too little time.
         room.ready = 0;
         room.device_done = -1;
         room.done = task.deadline + 1;
@@ -142,7 +144,7 @@ class SplitSearch {
     return least;
   }
 
-  /// Tries caps until one raises the least slack, and keeps that one. Returns false if none does.
+  /// Tries caps until one raises the least slack, and keeps that cap. Returns false if no cap does.
   bool improve() {
     const Nanos least = slack(best_);
     for (std::size_t j = 0; j < set_.tasks.size(); ++j)
@@ -158,8 +160,8 @@ class SplitSearch {
     return false;
   }
 
-  /// Returns the bounds with the cap of task `j` that caps_ holds, if they have more slack than `least`. The cheapest
-  /// checks come first.
+  /// Returns the bounds for the current cap of task `j` in `caps_`. Returns nullopt if their slack does not exceed
+  /// `least`. The cheapest checks come first.
   std::optional<EdfBounds> improved(std::size_t j, Nanos least) const {
     std::vector<StageBounds> splits = best_.tasks;
     splits[j].device_done = std::min(caps_[j], set_.tasks[j].deadline - splits[j].last_window);
@@ -179,16 +181,17 @@ class SplitSearch {
     return tried;
   }
 
-  /// True if a split with these deadlines, or with shorter ones, has no more slack than `least` < 0. It looks at each
-  /// task as if it were alone, and at the instant that is tightest for the best split so far. `certain`: a task with
-  /// enough time alone in `splits` also has enough in every split that is meant here.
+  /// True if no split with these deadlines, or with shorter ones, has more slack than `least` < 0. The function
+  /// examines each task as if it were alone, and the instant that is tightest for the best split so far. `certain`:
+  /// each task that has enough time alone in `splits` also has enough time alone in every split with these deadlines or
+  /// shorter ones.
   bool no_better(const std::vector<StageBounds>& splits, Nanos least, bool certain) const {
     for (std::size_t i = 0; i < splits.size(); ++i)
       if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
     const std::vector<DemandTask> device = device_parts(set_, splits).second;
     const Nanos alone = min_alone(device);
     if (alone <= least) return true;
-    // If a task has too little time even alone, the slack is not that of any instant.
+    // If a task has too little time even alone, the least slack is that task's, and not that of an instant.
     if (alone < 0 || !certain || busy_ == unbounded) return false;
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
@@ -197,7 +200,7 @@ class SplitSearch {
     return std::max(here.slack(), instant - busy_) <= least;
   }
 
-  /// True if task `i` has enough time on the device if it is alone there, whatever the caps of other tasks are.
+  /// True if task `i` has enough time on the device when no other task uses it. Holds for all caps of other tasks.
   bool has_time_alone(std::size_t i) const {
     const StagedTask& task = set_.tasks[i];
     const StageBounds& most = longest_[i];
@@ -213,8 +216,9 @@ class SplitSearch {
     return least;
   }
 
-  /// Returns lower caps to try for task `j`. For each window of a less urgent task on its core, there is the largest
-  /// cap at which one last part of `j` fewer falls into the window. In addition there is a coarse grid of caps.
+  /// Returns lower caps to try for task `j`. For each window of a less urgent task on the core of `j`, one candidate is
+  /// the largest cap with which one last part of `j` less falls into the window. The other candidates form a coarse
+  /// grid.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
@@ -244,9 +248,9 @@ class SplitSearch {
   std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
   std::vector<Nanos> caps_;                              // by task: the latest end of its device part
   EdfBounds best_;
-  std::vector<StageBounds> room_;    // by task: the best case; no caps make its parts ready earlier
-  Nanos busy_ = unbounded;           // a lower bound on every busy period
-  std::vector<StageBounds> longest_; // by task: the worst case; windows are no longer
+  std::vector<StageBounds> room_; // by task: the best case; with no caps does a part of the task become ready earlier
+  Nanos busy_ = unbounded;        // a lower bound on every busy period
+  std::vector<StageBounds> longest_; // by task: the worst case; with no caps is a window longer
   int evaluations_ = 0;
 };
 

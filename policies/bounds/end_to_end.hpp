@@ -20,60 +20,65 @@ struct StagedTask {
   Nanos period = 1;
   Nanos deadline = 0; // at most the period
   Nanos before = 0;   // on `core`
-  /// The time on the device. It includes swapping if chunks do not move during executions. 0: the task does not use the
-  /// device, and its last part follows the first one at once
+  /// The charged time on the device. It includes swapping, unless chunks are loaded while other jobs execute. 0: the
+  /// task does not use the device, and its last part follows the first one immediately
   Nanos device = 0;
   Nanos after = 0; // on `core` again
   unsigned core = 0;
-  Nanos load = 0;                  // the time to load its chunks while another job executes (overlap.hpp); 0: none
-  Nanos lead = 0;                  // the beginning of `device` (a swap-out) in which more urgent jobs still go first
-  std::optional<Nanos> blocking{}; // how long a job that has begun delays more urgent jobs; absent: for `device`
+  Nanos load = 0; // the time to load its chunks while another job executes (overlap.hpp); 0: no such load
+  Nanos lead = 0; // the beginning of `device` (a swap-out), during which more urgent jobs still go first
+  std::optional<Nanos> blocking{}; // the longest delay of more urgent jobs by a job that has started; absent: `device`
   Nanos lines_before = 0;          // memory lines that the first part moves on a core with a bandwidth budget
-  Nanos lines_after = 0;           // the same for the last part
-  /// For SCHED_DEADLINE: how long after the windows of their reservations the CPU parts may end after a stop of the
-  /// machine
+  Nanos lines_after = 0;           // memory lines that the last part moves on such a core
+  /// For SCHED_DEADLINE: after a stop of the machine, how long after the end of its reservation's window a CPU part may
+  /// end
   Nanos backlog = 0;
-  bool alone = false; // no other thread has a reservation on its core
-  Nanos delay = 0;    // by how much a load may end later because it runs during `device` (overlap.hpp)
-  // The following four are for sets whose jobs are preempted on the device (segmented_tests.hpp):
+  bool alone = false; // true if no other thread has a reservation on its core
+  Nanos delay = 0;    // the most by which a load that runs during `device` may end later (overlap.hpp)
+  // Only for sets whose jobs are preempted on the device (segmented_tests.hpp): device_class, run, last, restore.
   unsigned device_class = 1;
-  Nanos run = 0;     // its longest run: segments between two points at which other jobs can go first
-  Nanos last = 0;    // the last segment of `device`
-  Nanos restore = 0; // the time to reload the chunks whose frames (physical chunks) its load takes from one class
-  Load looks{};      // polls of its release thread on `core` for the next trigger; cost 0: it does not poll
+  Nanos run = 0;  // the longest run: segments between two points at which other jobs can go first
+  Nanos last = 0; // the last segment of `device`
+  /// The time to reload the chunks of one class that are evicted to free frames (physical chunks) for a load of this
+  /// task
+  Nanos restore = 0;
+  Load looks{}; // the release thread's polls on `core` for the next trigger; cost 0: the thread does not poll
   [[nodiscard]] bool uses_device() const { return device > 0; }
   [[nodiscard]] Nanos on_device() const { return load + device; } // the least time on the device
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }
 };
 
-/// The load of a service thread. It is more urgent than all tasks on its core.
+/// The load of a service thread, which is more urgent than all tasks on its core.
 struct CoreLoad {
   unsigned core = 0;
   Load load;
 };
 
-/// A core with a memory bandwidth budget. It stalls when its budget is used up. In a window in which the counted parts
-/// move mu lines, it stalls for at most once + stall * floor((mu + overshoot) / budget) (proofs/regulated-cores.md).
+/// A core with a memory bandwidth budget. The core stalls when its budget is used up. In a window in which the core's
+/// parts move mu lines, it stalls for at most once + stall * floor((mu + overshoot) / budget)
+/// (proofs/regulated-cores.md).
 struct RegulatedCore {
   unsigned core = 0;
   Nanos budget = 1;   // memory lines per period
   Nanos stall = 0;    // the longest stall for one exhausted budget
-  Nanos once = 0;     // the stall at the begin of a window, due to work before it
-  Wide overshoot = 0; // lines that were moved before a window and reduce the budgets in it
+  Nanos once = 0;     // the stall at the beginning of a window that is caused by work before the window
+  Wide overshoot = 0; // memory lines that were moved before a window and reduce the budgets in it
   Load tick;          // the load of the regulating thread
 };
 
 struct StagedSet {
-  /// In the order of priorities on cores and, under static priority, on the device; the most urgent task first
+  /// The tasks, the most urgent first. The order is that of priorities on cores and, under static priority, on the
+  /// device
   std::vector<StagedTask> tasks;
   Nanos release_jitter = 0;   // of first parts, including twice `platform_stall`
   Nanos background = 0;       // the longest device part of best-effort tasks, or other work that blocks a window once
   Nanos background_load = 0;  // the longest load of best-effort tasks
-  Nanos background_delay = 0; // the most by which a load ends later for being concurrent with a best-effort job
-  bool preempts = false;      // jobs are preempted on the device at ends of segments; if so, the next two count
-  Nanos background_run = 0;   // the longest run (see StagedTask::run) of best-effort jobs
-  Nanos flight = 0;           // the longest time until chunk transfers in flight have ended
-  Nanos device_delay = 0;     // the longest pause of the compute engine, at most once in a window
+  Nanos background_delay = 0; // the most by which a load ends later because a best-effort job executes concurrently
+  /// True if jobs are preempted on the device at ends of segments; only then the next two members count
+  bool preempts = false;
+  Nanos background_run = 0; // the longest run (see StagedTask::run) of best-effort jobs
+  Nanos flight = 0;         // the longest time until chunk transfers in flight have ended
+  Nanos device_delay = 0;   // the longest pause of the compute engine, at most once in a window
   Nanos platform_stall = 0; // the longest stop of the machine, at most once in a job's life (proofs/platform-stalls.md)
   std::vector<CoreLoad> service{};
   std::vector<RegulatedCore> regulated{};
@@ -83,15 +88,15 @@ struct StagedSet {
   }
   [[nodiscard]] DevicePart best_effort() const { return {background, background_load, background_delay}; }
   [[nodiscard]] Surroundings beside_tasks() const { return {.background = best_effort()}; }
-  /// Returns the tasks of a preempted set on the device, with their classes. `parts`: their device parts, without tasks
-  /// that have none.
+  /// Returns the tasks of a preempted set on the device, with their classes. `parts`: the device parts, in the order of
+  /// `tasks`, without the tasks that have none.
   [[nodiscard]] SegmentedSet in_classes(std::span<const DemandTask> parts) const;
   /// Returns the time that `task` needs on the device even if no other task uses it.
   [[nodiscard]] Nanos device_time(const StagedTask& task) const {
     return task.uses_device() ? task.on_device() + device_delay : 0;
   }
-  /// Returns the possible charges for jobs whose chunks are loaded while others execute (overlap.hpp), for all tasks.
-  /// Tasks that do not use the device get empty charges. Returns an empty list if no task loads.
+  /// Returns the possible charges for jobs whose chunks are loaded while other jobs execute (overlap.hpp), for all
+  /// tasks. Tasks that do not use the device get empty charges. Returns an empty list if no task has such a load.
   [[nodiscard]] std::vector<Overlap> overlapped() const {
     if (!loads(tasks.size())) return {};
     std::vector<DevicePart> parts;
@@ -110,44 +115,45 @@ struct StagedSet {
 struct StageBounds {
   Nanos ready = 0;       // end of the first part
   Nanos device_done = 0; // end of the device part
-  Nanos last_window = 0; // from the last part becoming ready to its end
+  Nanos last_window = 0; // longest time from the last part becoming ready to its end
   Nanos done = 0;        // end of the job
   bool settled = false;  // false: at least one of these values is only a lower estimate
 };
 
-/// Returns the response times of the CPU parts of each task, as if the device took no time: the least that its core
-/// needs. The result is in the set's order. A response above the deadline is not settled.
+/// Returns the response times of the CPU parts of each task, as if device parts took no time: lower bounds on the time
+/// that the core needs. The result is in the set's order. A response that exceeds the deadline is not settled.
 [[nodiscard]] std::vector<FixedPoint> core_responses(const StagedSet& set);
 
-/// Returns the bounds for a static-priority device. Stops after the first task whose bound exceeds its deadline: the
-/// bounds of the tasks below it rely on that deadline.
+/// Returns the bounds for a static-priority device. Stops after the first task whose bound exceeds its deadline, since
+/// the bounds of less urgent tasks assume that this deadline is kept.
 [[nodiscard]] std::vector<StageBounds> static_priority_bounds(const StagedSet& set);
 
-/// Returns the bounds of task `i` alone, if the tasks above it keep their deadlines. If it misses its own, the result
-/// is only a lower estimate. `above`: the known bounds of the most urgent tasks; the function appends those that it
-/// still needs.
+/// Returns the bounds of task `i` only. The more urgent tasks must keep their deadlines. If task `i` misses its own
+/// deadline, the result is only a lower estimate. `above`: the known bounds of the most urgent tasks; the function
+/// appends those bounds up to task `i` that are missing.
 [[nodiscard]] StageBounds static_priority_bound(const StagedSet& set, std::size_t i, std::vector<StageBounds>& above);
 
 struct EdfBounds {
-  /// For all tasks. `ready` and `device_done` divide each deadline: the first part must end by `ready`, the device part
-  /// by `device_done`
+  /// The bounds of all tasks. `ready` and `device_done` divide each deadline: the first part must end by `ready`, the
+  /// device part by `device_done`
   std::vector<StageBounds> tasks;
   std::vector<std::size_t> on_device; // indices of the tasks that use the device
   std::vector<DemandTask> device;     // their device parts with their deadlines
-  DemandAnalysis demand;              // the demand of these parts; its `slack` is by position in `device`
+  DemandAnalysis demand;              // the demand of these parts; its `slack` is indexed as `device` is
   [[nodiscard]] bool proved() const { return demand.proved() && std::ranges::all_of(tasks, &StageBounds::settled); }
 };
 
-/// Returns the bounds on an EDF device for given stage deadlines. `split` has `ready`, `device_done` and `last_window`
-/// of each task. For tasks that do not use the device it must have all bounds.
+/// Returns the bounds on an EDF device for a given split of deadlines. `split` must hold `ready`, `device_done` and
+/// `last_window` of each task, and all bounds of tasks that do not use the device.
 [[nodiscard]] EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split);
 
-/// Returns the device response of task `i` on a static-priority device, with the charges `overlaps` of the set. Task
-/// `i` requests the device by `ready`, and each more urgent task by the `ready` of its entry in `above`.
+/// Returns the device response of task `i` on a static-priority device. `overlaps`: the possible charges of the set
+/// (see overlapped()). Task `i` requests the device by `ready`, and each more urgent task by the `ready` of its entry
+/// in `above`.
 [[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps,
                                                     std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
-/// How long to search for bounds that prove a set. `quick` takes the first guess. `verdict` searches only while the set
+/// How much effort the search for bounds makes. `quick` takes the first guess. `verdict` searches only while the set
 /// may still be proved. `full` also improves the bounds of a set that cannot be proved.
 enum class Effort { quick, verdict, full };
 

@@ -1,5 +1,5 @@
-// The results of the admission tests, as data: the inequality, its sides, and the numbers behind them. sentences.hpp
-// puts them into words. Pure data; owns the names that it carries.
+// The results of the admission tests, as data: the inequality, its two sides, and the numbers behind them.
+// sentences.hpp turns them into text. A finding owns the names that it contains.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -23,7 +23,7 @@ namespace rtexec::policies {
 struct NoTask {};
 /// No real-time task uses the device.
 struct NoDevicePart {};
-/// The tasks demand at least a second of work per second, of the device or of a core. No response time exists.
+/// The tasks demand at least one second of work per second from the device, or from a core. So no response time exists.
 struct Overload {
   std::optional<unsigned> core;
 };
@@ -33,42 +33,43 @@ struct OnComputeCore {
 };
 /// The demand test of the device: demand and blocking at the tightest instant.
 struct DemandFound {
-  bool blocked_by_task = false; // a real-time task blocks
-  bool settled = true;          // every instant was examined
-  bool split = false;           // the deadlines are split into stages, by the best split that was found
-  Nanos above = 0;              // the demand of more urgent classes
+  bool blocked_by_task = false; // true if a real-time task blocks
+  bool settled = true;          // true if every instant was examined
+  bool split = false;           // true if the deadlines are split into stages, by the best split that was found
+  Nanos above = 0;              // the demand of more urgent device classes
 };
 /// The response time of one task's device part.
 struct DeviceResponseFound {
-  Nanos device = 0;     // the device part
-  Nanos load = 0;       // the load of its chunks
-  bool settled = true;  // a response time was found for this task
-  bool examined = true; // every task has a response time, or is known to be late
+  Nanos device = 0;     // the length of the device part
+  Nanos load = 0;       // the time to load its chunks
+  bool settled = true;  // true if a response time was found for this task
+  bool examined = true; // true if each task has a response time or is known to be late
 };
-/// The response time of the CPU parts of one task, as if the device took no time.
+/// The response time of the CPU parts of one task, as if its device part took no time.
 struct CoreResponseFound {
   Nanos parts = 0; // the length of both parts
   bool settled = true;
-  bool service = false; // the scheduler runs on this core too
+  bool service = false; // true if the scheduler also runs on this core
 };
 /// The end-to-end test: the stages (first part, device part, last part) of the task with the least slack.
 struct StagesFound {
   StageBounds bounds;
-  bool on_device = true; // false: it has no device part
+  bool on_device = true; // false: the task has no device part
   bool by_split = false; // the stages come from a split of the deadline
 };
-/// The end-to-end test: no split of the deadlines that was found leaves enough time for the device part of this task.
+/// The end-to-end test: no split of the deadlines was found that leaves enough time for the device part of this task.
 struct NoSplit {
   StageBounds bounds;
   Nanos on_device = 0;
 };
-/// The reservations of a core under SCHED_DEADLINE: the time that they take of each second.
+/// The reservations of a core under SCHED_DEADLINE, as the reserved time per second.
 struct ReservationsFound {
   unsigned core = 0;
-  Nanos tasks = 0;            // the reservations of tasks
-  Nanos others = 0;           // the reservations of service threads
-  bool copies = false;        // the copy engines are among the others
-  bool beside_device = false; // the windows leave time for the device; false: as if the device took no time
+  Nanos tasks = 0;     // the reservations of tasks
+  Nanos others = 0;    // the reservations of service threads
+  bool copies = false; // true if the reservations of the copy engines are included in `others`
+  /// True if the windows leave time for device parts; false: they are computed as if device parts took no time
+  bool beside_device = false;
 };
 /// A CPU part is longer than the longest window that the kernel accepts for a reservation.
 struct PartTooLong {};
@@ -80,19 +81,19 @@ struct DeadlineTooShort {
 
 // ---- costs and situations that no test covers ----
 
-/// Chunks are checked or compared by digests, whose cost is not known.
+/// Chunks are verified or compared by digests, whose cost is not known.
 struct DigestsUncharged {
-  bool verify = false; // to verify chunks; false: to skip unchanged ones
+  bool verify = false; // true: digests verify chunks; false: digests find unchanged chunks, whose copy is skipped
 };
-/// A release thread under SCHED_DEADLINE polls for messages. The polls use up runtime of its reservation and are not
-/// charged.
+/// A release thread under SCHED_DEADLINE polls for messages. The polls use up runtime of the thread's reservation and
+/// are not charged.
 struct LooksUncharged {};
-/// Jobs co-run under SCHED_DEADLINE. The compute engine's reservation has no room for a second one.
+/// Jobs co-run under SCHED_DEADLINE. The compute engine's reservation has no room for a second job.
 struct CoRunUnreserved {};
-/// The compute engine runs on the core of the copy engines and is more urgent than they are, so that they starve.
+/// The compute engine runs on the core of the copy engines and is more urgent. So the copy engines starve.
 struct CopyEnginesStarved {
   unsigned core = 0;
-  bool computes = false; // false: it spins
+  bool computes = false; // true: the compute engine computes on this core; false: it spins
   std::string board;
 };
 /// The work of a service thread may exceed its reservation.
@@ -100,7 +101,7 @@ struct ServiceOverrun {
   enum class Thread : std::uint8_t { copy_in, copy_out, scheduler };
   Thread thread{};
   Nanos window = 0;
-  bool copies = false; // the copy engine's thread copies by itself
+  bool copies = false; // true if the copy engine's thread copies chunks itself
 };
 /// The stalls of a memory bandwidth budget cannot be charged.
 struct BudgetUncharged {
@@ -117,8 +118,8 @@ struct BudgetUncharged {
   unsigned core = 0;
   std::string board{};
   std::string event{};       // the event that the counter counts
-  bool compute_core = false; // for feeds_device; false: the service core
-  bool stands_in = false;    // for endless_overshoot: the event does not count memory traffic
+  bool compute_core = false; // only for feeds_device: true for the compute core, false for the service core
+  bool stands_in = false;    // only for endless_overshoot: true if the event is only a substitute for memory traffic
 };
 
 // ---- the device alone, without admission ----
@@ -136,17 +137,17 @@ struct Finding {
   AdmissionTest test{};
   std::optional<unsigned> core{}; // for AdmissionTest::core
   bool proved = false;
-  std::string limiting{}; // the task with the least slack; empty: none
+  std::string limiting{}; // the name of the task with the least slack; empty if there is no such task
   Nanos left = 0;
   Nanos right = 0;
   Reason reason{};
-  std::optional<Nanos> reserve{}; // by how much longer the blocking could be; absent: right - left
+  std::optional<Nanos> reserve{}; // by how much longer the blocking could be; absent: the slack is right - left
   // For a test of demand, at the tightest instant:
-  Nanos instant = 0;     // the length of the interval
-  Nanos demand = 0;      // demand of jobs
-  Nanos blocking = 0;    // blocking by work that began before these jobs
-  std::string blocker{}; // the task that blocks; empty: none, or not one alone
-  /// True if the sides are shares of a second.
+  Nanos instant = 0;     // the length of the examined interval
+  Nanos demand = 0;      // the demand of jobs in the interval
+  Nanos blocking = 0;    // the blocking by work that began before these jobs
+  std::string blocker{}; // the name of the task that blocks; empty: none, or no single task
+  /// True if `left` and `right` are shares of one second.
   [[nodiscard]] bool shares() const { return test == AdmissionTest::theorem1 || test == AdmissionTest::baker; }
   [[nodiscard]] Nanos slack() const { return reserve.value_or(right - left); }
 };
@@ -160,9 +161,9 @@ struct Finding {
 struct ChainObstacle {
   enum class Why : std::uint8_t {
     no_response,   // `task` has no promised response
-    sporadic,      // nothing bounds the time from one job to the next release
+    sporadic,      // the time from one job to the next release has no bound
     slow_follower, // the gate of `task` may let fewer jobs pass than the task before it releases
-    drops_jobs,    // a job is dropped if an input has nothing new, and nothing bounds how long that lasts
+    drops_jobs,    // jobs without new input are dropped, and the time until there is new input has no bound
   };
   Why why{};
   std::string task;
@@ -182,7 +183,7 @@ struct SwapFacts {
   Nanos out = 0;
 };
 
-/// The longest time for which a load that is concurrent with a job of the task waits for frames.
+/// The longest time for which a load waits for frames while a job of the task executes concurrently.
 struct LoadDelay {
   Nanos time = 0;
   std::string task{};
@@ -196,7 +197,7 @@ struct BudgetFacts {
   RegulatedCore charge;
 };
 
-/// Which jobs may be late while a promise holds. For a set that is promised as a whole, no job is late.
+/// The jobs that may be late while a promise holds. `none`: the set is promised as a whole, so no job is late.
 enum class Lateness { none, any };
 
 /// The set as the analysis sees it, with names for reports. names[i] is the name of set.tasks[i].
@@ -205,13 +206,14 @@ struct NamedSet {
   std::vector<std::string> names;
   Order order = Order::edf;
   std::optional<ServiceThreads> services; // present if CPU parts are under SCHED_DEADLINE
-  Lateness lateness{};                    // the lateness that the charges of services assume
-  /// The best-effort task with the longest device part. Empty: there is none, or `set.background` also holds other work
+  Lateness lateness{};                    // the lateness of jobs that the charges of service threads assume
+  /// The name of the best-effort task with the longest device part. Empty: there is none, or `set.background` includes
+  /// other work
   std::string background;
   unsigned compute_core = 0;                 // the core that executes device parts
   bool co_runs = false;                      // two jobs may execute at once
   std::optional<SwapFacts> swap;             // absent: nothing is swapped
-  LoadDelay load_delay;                      // the longest; 0: no load waits for the job that executes
+  LoadDelay load_delay;                      // the longest delay; 0: no load waits for an executing job
   std::map<unsigned, BudgetFacts> regulated; // by core
   std::optional<Finding> obstacle;           // the reason why no test of the device covers the set
   [[nodiscard]] bool uses_device() const { return std::ranges::any_of(set.tasks, &StagedTask::uses_device); }

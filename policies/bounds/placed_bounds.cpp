@@ -15,9 +15,10 @@ bool contains(const auto& range, const auto& value, auto of) {
 
 std::optional<Nanos> unless_late(Nanos slack) { return slack < 0 ? std::nullopt : std::optional(slack); }
 
-/// Returns the windows of all parts, for assumed instants at which last parts become ready. In the first split, that is
-/// when the device part must end. In the last split, it is the deadline. Otherwise, it is the earliest instant: the job
-/// is alone on the device.
+/// Returns the windows of all parts. `by` determines when the last part of a job is assumed to become ready:
+/// - first_split: at the deadline of the device part.
+/// - last_split: at the deadline of the job.
+/// - Otherwise: at the earliest instant, as if the job were alone on the device.
 std::vector<StageBounds> windows_of(const StagedSet& set, PlacedBounds::By by) {
   using By = PlacedBounds::By;
   return windows_with(set, [&](const StagedTask& task, const StageBounds& own) {
@@ -47,7 +48,7 @@ void PlacedBounds::set_parts(std::size_t task, Nanos before, Nanos device, Nanos
   staged.after = after;
 }
 
-/// True if CPU parts differ from those at construction.
+/// True if the lengths of CPU parts differ from those at construction.
 bool PlacedBounds::moved() const {
   return !std::ranges::equal(begun_.tasks, named_.set.tasks, [](const StagedTask& a, const StagedTask& b) {
     return a.before == b.before && a.after == b.after;
@@ -91,15 +92,15 @@ std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
     const DemandAnalysis demand = analyse_demand(parts, {.background = {named_.set.background}}, enough);
     if (demand.settled) learn_instant(parts, demand.tightest.instant);
     if (!demand.settled) return std::nullopt;
-    // The slack counts only if the busy period was found. Otherwise it may be found with longer parts, and the slack
-    // may then be larger.
+    // The slack is a bound only if the busy period was found. If it was not found, longer parts may have one, and their
+    // slack may be larger.
     if (by_ != By::any_split && !demand.proved()) return std::nullopt;
     if (demand.busy_known) most = std::min(most, demand.tightest.slack());
   }
   return unless_late(most);
 }
 
-/// Returns the device parts, with the longest deadlines that these windows of CPU parts leave.
+/// Returns the device parts. Their deadlines are the longest that the given windows of CPU parts leave.
 std::vector<DemandTask> PlacedBounds::device_parts(std::span<const StageBounds> windows) const {
   std::vector<DemandTask> parts;
   parts.reserve(windows.size());
@@ -125,8 +126,8 @@ Nanos PlacedBounds::left_at(const Instant& instant) const {
     demand.demand += Wide{instant.jobs[i]} * part;
     if (instant.jobs[i] == 0) demand.blocking = std::max(demand.blocking, part);
   }
-  // No busy period is shorter than the first jobs of all tasks together. If the search below finds no busy period, it
-  // may find one with longer parts; so it gives no bound here.
+  // No busy period is shorter than the first jobs of all tasks together. If the search below finds no busy period, the
+  // function returns no bound: with longer parts there may be a busy period.
   if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
   const Nanos busy = busy_period(device_parts(windows_), {.background = {set.background}});
   return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;
@@ -140,8 +141,8 @@ Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   return first + (jobs - 1) * begun.period;
 }
 
-/// Stores `at`, the instant that was tightest with `parts`. With the parts at construction, the same jobs are due at
-/// that instant or later; this later instant is the one that is stored.
+/// Stores an instant derived from `at`, the tightest instant for `parts`. With the parts at construction, the same jobs
+/// are due at `at` or later. The function stores that later instant.
 void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
   const auto jobs_by = [](Nanos instant, Nanos first, Nanos period) {
     return first <= instant ? (instant - first) / period + 1 : 0;
@@ -176,9 +177,9 @@ std::optional<Nanos> PlacedBounds::max_by_priorities() {
   return proved ? unless_late(slack(tightest)) : std::nullopt;
 }
 
-/// Returns the slack of one task as static_priority_bounds() computes it, but with the shortest windows and for the
-/// first job only. That function takes the better of two bounds. If the first bound alone leaves a slack of at least
-/// `needed`, returns `unbounded`, without computing the second bound.
+/// Returns an upper bound on the slack of one task. static_priority_bounds() computes two bounds on the end of the job
+/// and takes the better one. This function does the same with the shortest windows, and for the first job only. If the
+/// first bound alone leaves a slack of at least `needed`, returns `unbounded`.
 Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   const StagedSet& set = named_.set;
   const StagedTask& task = set.tasks[response.task];

@@ -1,6 +1,6 @@
-// Bounds on the slack of a set whose tasks have cores, for a search that tries many lengths of parts. They say how much
-// slack the set has at most, and if it is certainly proved. Nothing is swapped, and threads are SCHED_FIFO. Pure;
-// proofs: policies/proofs/memory-policies.md, "Bounds of admission".
+// Bounds on the slack of a set whose tasks have cores, for a search that tries many lengths of parts. The bounds give
+// the largest slack that the set can have, and tell if the set is certainly proved. Sets that swap and threads under
+// SCHED_DEADLINE are not supported. Pure; proofs: policies/proofs/memory-policies.md, "Bounds of admission".
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -15,43 +15,44 @@ namespace rtexec::policies {
 
 class PlacedBounds {
  public:
-  /// How the set may be proved. A split divides each deadline into one for each part of the job.
+  /// The method that proves the set. A split divides each deadline into one deadline for each part of the job.
   enum class By : std::uint8_t {
-    /// By the split from which edf_bounds() starts, with the CPU parts given at construction
+    /// The split from which edf_bounds() starts, for the CPU parts at construction
     first_split,
-    last_split, // by a split whose windows are the longest: it is sure for all shorter parts
-    any_split,  // by any split
-    priorities, // by static_priority_bounds(), with the priorities of the set
+    last_split, // the split with the longest windows: if it proves the set, it also does with any shorter parts
+    any_split,  // any split
+    priorities, // static_priority_bounds(), with the priorities of the set
   };
 
   PlacedBounds(NamedSet named, By by);
 
-  /// Sets the parts of a task, none shorter than at construction. A task without a device part at construction gets
-  /// none.
+  /// Sets the lengths of the parts of a task. No part may be shorter than at construction. `device` must be 0 for a
+  /// task that had no device part at construction.
   void set_parts(std::size_t task, Nanos before, Nanos device, Nanos after);
   /// Sets the longest device part of best-effort tasks.
   void set_background(Nanos part) { named_.set.background = part; }
 
-  /// Returns an upper bound on the slack with these parts or with any that are no shorter. Returns nullopt if none of
-  /// them is proved.
+  /// Returns an upper bound on the slack with these parts, which also holds for all longer parts. Returns nullopt if
+  /// the set is proved with none of them.
   [[nodiscard]] std::optional<Nanos> most();
 
-  /// Returns an upper bound on the slack quickly, from the instants and responses that were tightest before. It may be
-  /// larger than that of most(). If the bound falls below `needed`, the search may stop there.
+  /// Returns an upper bound on the slack quickly. It examines only the instants and responses that were tightest in
+  /// earlier calls, so that the bound may be larger than that of most(). `needed`: the search may stop when the bound
+  /// falls below this value.
   [[nodiscard]] std::optional<Nanos> glance(Nanos needed);
 
-  /// True if the set is known to be proved with these parts, and with any parts that are no longer.
+  /// True if the set is known to be proved with these parts. Then it is also proved with all shorter parts.
   [[nodiscard]] bool surely_proved();
 
  private:
-  /// An instant of the demand test, and the number of jobs of each task that are due by then. A task with 0 jobs may
-  /// block.
+  /// An instant of the demand test, and for each task the number of its jobs that are due by then. A task with 0 such
+  /// jobs may block.
   struct Instant {
     Nanos at = 0;
     std::vector<Nanos> jobs;
   };
 
-  /// A task, and the loads of more urgent tasks on its core and on the device.
+  /// A task, and the loads of the more urgent tasks on its core and on the device.
   struct Response {
     std::size_t task = 0;
     std::vector<Load> core, device;
@@ -73,7 +74,7 @@ class PlacedBounds {
   std::vector<StageBounds> windows_; // the windows of the parts at construction
   bool refused_;                     // true if no lengths of parts can be proved
   Nanos off_device_ = unbounded;     // an upper bound on the slack of tasks that do not use the device
-  std::vector<Instant> instants_;    // instants that were tightest before
+  std::vector<Instant> instants_;    // the instants that were tightest in earlier calls
   std::vector<Response> responses_;
 };
 

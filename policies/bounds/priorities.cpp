@@ -32,7 +32,8 @@ std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t
 std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency, const ChargedSet& charged) {
   const auto real_time =
       std::ranges::partition_point(urgency, [&](std::size_t i) { return tasks.tasks[i].real_time(); });
-  /// Bounds of the most urgent tasks. They depend on which tasks are less urgent, but not on the order of these
+  /// The bounds of the most urgent tasks. They depend on which tasks are less urgent, but not on the order of the less
+  /// urgent tasks
   std::vector<StageBounds> above;
   for (auto level = real_time; level != urgency.begin(); --level) {
     const auto keeps = [&](std::vector<std::size_t>::iterator candidate) {

@@ -11,8 +11,8 @@ Nanos clamped_window(Nanos window, Nanos runtime) {
   return std::clamp(window, std::max(shortest_window, runtime), std::max(longest_window, runtime));
 }
 
-/// Splits the window w of one task into x and w - x. With runtimes q and p, the parts take q/x + p/(w - x) of the core.
-/// That is least if x : (w - x) equals sqrt(q) : sqrt(p).
+/// Splits the window w of one task into x for its first and w - x for its last part. With runtimes q and p, the parts
+/// take the share q/x + p/(w - x) of the core. The share is least if x : (w - x) equals sqrt(q) : sqrt(p).
 CpuWindows split(const StagedTask& task, double window) {
   const Nanos before = runtime_of(task.before);
   const Nanos after = runtime_of(task.after);
@@ -22,15 +22,15 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
-/// Returns the windows that are reserved. They are longer by the backlog of a stop of the machine, so that the work of
-/// two jobs never meets in one window of a reservation.
+/// Returns the windows of the reservations: `windows`, extended by the task's backlog after a stop of the machine. So
+/// the work of two jobs is never in one window of a reservation.
 CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
   return {windows.before + task.backlog, windows.after + task.backlog};
 }
 
-/// Returns the longest times from each part becoming ready to its end. If no other thread has a reservation on the core
-/// (`alone`), a part is delayed only by spurious wake-ups, its own thread's and those of the thread that executes the
-/// task's other part.
+/// Returns the longest time from each part becoming ready to its end. If no other thread has a reservation on the core
+/// (`alone`), only spurious wake-ups delay a part: those of its own thread and of the thread that executes the task's
+/// other part.
 CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
   const CpuWindows own = with_backlog(task, windows);
   if (!task.alone) return own;
@@ -94,10 +94,10 @@ Nanos min_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
   return least;
 }
 
-/// Searches for the windows of reservations. A longer window takes less of a core, but leaves less of the deadline to
-/// the device. For given proportions of the tasks' windows to each other, the shortest windows that fit on each core
-/// are best for the device. So the search varies the proportions. At first, each task gives the same share of its room
-/// (deadline less device part) to its windows.
+/// Searches for the windows of reservations. A longer window takes a smaller share of a core, but leaves less of the
+/// deadline to the device. For given proportions between the tasks' windows, the shortest windows that fit on each core
+/// are best for the device. So the search varies the proportions. At first, each task uses the same fraction of its
+/// room (deadline less device part) for its windows.
 template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
@@ -120,11 +120,11 @@ template <class Bounds> class WindowSearch {
 
  private:
   static constexpr int max_evaluations = 400;
-  static constexpr int steps = 1 << 14;      // of the room of a task
+  static constexpr int steps = 1 << 14;      // the number of steps from 0 to the room of a task
   static constexpr int longest = 64 * steps; // the largest step: 64 times the room
 
-  /// Returns the window of a task at a step of the search. `beyond`: windows may exceed their room, so that a forced
-  /// run (--force) can start.
+  /// Returns the window of a task at step `step` of the search. `beyond`: true if windows may exceed the task's room,
+  /// so that a forced run (--force) can start.
   double window(std::size_t task, int step, bool beyond) const {
     const auto room = static_cast<double>(room_[task]);
     const double wanted = room * weights_[task] * step / steps;
@@ -167,8 +167,8 @@ template <class Bounds> class WindowSearch {
     return {std::move(windows), fits, std::move(bounds)};
   }
 
-  /// Changes the proportion of one task if that raises the least slack; takes the first such change. Returns false if
-  /// there is none.
+  /// Multiplies the weight of one task by a factor; keeps the first such change that raises the least slack. Returns
+  /// false if no change does.
   bool improve() {
     for (double& weight : weights_)
       for (const double factor : {0.5, 2.0, 0.8, 1.25}) {
@@ -188,7 +188,7 @@ template <class Bounds> class WindowSearch {
   const ServiceThreads& services_;
   const Evaluate evaluate_;
   const std::vector<Nanos> room_;
-  std::vector<double> weights_; // by task: its windows in proportion to its room, relative to other tasks
+  std::vector<double> weights_; // by task: the share of its room that the windows take, relative to other tasks
   std::set<unsigned> cores_;
   Reserved<Bounds> best_;
   int evaluations_ = 0;

@@ -1,6 +1,6 @@
-// CPU parts under SCHED_DEADLINE: a reservation for each part of each task, so that earliest-deadline-first on its core
-// keeps every part within a window of its own. Formulas, proof and assumptions about the kernel:
-// proofs/sched-deadline.md.
+// CPU parts under SCHED_DEADLINE. Each part of each task gets its own reservation. The kernel's earliest-deadline-first
+// scheduling on the core then ends each part within the window of its reservation. Formulas, proof and assumptions
+// about the kernel: proofs/sched-deadline.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,29 +12,32 @@
 
 namespace rtexec::policies {
 
-/// The time that can be reserved of each second of a core: by default the kernel lets SCHED_DEADLINE have 950 ms, less
-/// the 50 ms of its fair server.
+/// The time per second of a core that can be reserved. By default the kernel allows 950 ms to SCHED_DEADLINE, of which
+/// its fair server takes 50 ms.
 inline constexpr Nanos reservable = 900'000'000;
 /// The kernel's default limits on periods (sched_deadline_period_min_us and _max_us).
 inline constexpr Nanos shortest_window = 100'000;
 inline constexpr Nanos longest_window = 4'194'304'000;
-/// Reserved beyond the charged WCET of a part: for a spurious wake-up, bookkeeping, and the kernel's rounding.
+/// Runtime that is reserved in addition to the charged WCET of a part: for a spurious wake-up, bookkeeping, and the
+/// kernel's rounding.
 inline constexpr Nanos spare_runtime = 50'000;
 /// The longest tick, at which the kernel notices that a budget is used up: CONFIG_HZ of 250 or more.
 inline constexpr Nanos longest_tick = 4'000'000;
 
-/// The largest share of a core that a thread can reserve, in slices so short that each pause is short, too.
+/// The largest share of a core that a thread can reserve. The reservation's window is short, so that each pause is
+/// short, too.
 inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
-/// Returns a reservation with the share of `slices`, whose window is long enough for all `arrivals`. Its thread never
-/// uses it up and so never pauses. Returns nullopt if there is no such window.
+/// Returns a reservation with the share of `slices` and a window that is long enough for all `arrivals`. The
+/// reservation's thread never uses it up and so never pauses. Returns nullopt if there is no such window.
 [[nodiscard]] std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals);
 
-/// Returns the time that `part` takes under a reservation of `slices`, pauses included. In any window, the compute
-/// engine takes at most the sum of with_pauses() over the parts that it executes, and `longest_pause` once.
+/// Returns the time that `part` takes under the reservation `slices`, including pauses. In any window, the compute
+/// engine takes at most the sum of with_pauses() over the parts that it executes, plus one `longest_pause`.
 [[nodiscard]] Nanos with_pauses(Nanos part);
 inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
-/// The reservation of a copy engine's thread. It has room for bursts, so that it is never used up (proofs/swapping.md).
+/// The reservation of a copy engine's thread. It is large enough for bursts of copies, so that it is never used up
+/// (proofs/swapping.md).
 inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000), .window = Duration(50'000'000)};
 
 /// Returns the CPU time of a service thread for one event.
@@ -44,16 +47,15 @@ inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000)
 
 /// Bounds on the chunks that move in a window.
 struct Traffic {
-  Nanos quickest = 1;      // the least time in which one chunk comes in
-  std::uint32_t burst = 0; // how many more chunks than come in may go out
+  Nanos quickest = 1;      // the least time to copy one chunk in
+  std::uint32_t burst = 0; // the most by which chunks copied out exceed chunks copied in
   [[nodiscard]] Wide in(Nanos window) const { return Wide{window} / quickest + 2; }
   [[nodiscard]] Wide out(Nanos window) const { return in(window) + burst; }
 };
 
-/// Returns the reservation of the scheduler thread. Within its window, the thread serves every event of `tasks` tasks
-/// and the end of every transfer. The window is no shorter than `platform_stall`, the longest stop of the machine (by
-/// firmware or a hypervisor). If no reservation suffices, the window is the larger of `longest_service` and
-/// `platform_stall`.
+/// Returns the reservation of the scheduler thread. Within its window, the thread handles every event of `tasks` tasks
+/// and the end of every transfer. The window is at least `platform_stall`, the longest stop of the machine (by firmware
+/// or a hypervisor). If no reservation suffices, the window is the larger of `longest_service` and `platform_stall`.
 [[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
                                                    const std::optional<Traffic>& traffic = {},
                                                    Duration platform_stall = Duration(0));
@@ -62,16 +64,17 @@ inline constexpr Nanos longest_service = 50'000'000;
 /// The reservations of the service threads (scheduler, compute engine, copy engines), and the cost of waiting for them.
 struct ServiceThreads {
   ServiceReservations reserved;
-  unsigned core = 0;   // the core of the scheduler and the copy engines
-  Nanos decision = 0;  // the wait of each device part for the scheduler; 0: as under FIFO, nothing delays the scheduler
-  bool pauses = false; // the compute engine may use up its reservation and then pauses
-  /// Returns the time of each second of a core that is reserved for the scheduler and the copy engines.
+  unsigned core = 0; // the core of the scheduler and the copy engines
+  /// How long each device part waits for the scheduler; 0: nothing delays the scheduler, as under SCHED_FIFO
+  Nanos decision = 0;
+  bool pauses = false; // true if the compute engine may use up its reservation; it then pauses
+  /// Returns the time per second that is reserved on core `on_core` for the scheduler and the copy engines.
   [[nodiscard]] Nanos share_on(unsigned on_core) const;
 };
 
-/// The windows of the reservations of one task's CPU parts. A part that keeps its WCET ends within its window after it
-/// becomes ready. After a stop of the machine it may end later, by StagedTask::backlog. If no other thread has a
-/// reservation on its core, it ends sooner.
+/// The windows of the reservations of one task's CPU parts. A part that keeps its WCET ends at most its window after it
+/// becomes ready. After a stop of the machine it may end later, by at most StagedTask::backlog. If no other thread has
+/// a reservation on the core, the part ends sooner.
 struct CpuWindows {
   Nanos before = 0;
   Nanos after = 0;
@@ -79,29 +82,30 @@ struct CpuWindows {
 
 [[nodiscard]] inline Nanos runtime_of(Nanos part) { return part + spare_runtime; }
 
-/// Returns the time of each second of a core that the reservations of tasks take, without those of service threads.
+/// Returns the time per second of a core that is reserved for tasks, without the reservations of service threads.
 [[nodiscard]] Nanos reserved_share(const StagedSet& set, std::span<const CpuWindows> windows, unsigned core);
 
-/// Splits `room[i]`, the time that task i has for both of its windows. Returns the windows that take the least of the
-/// cores.
+/// Splits `room[i]`, the time that task i has for both of its windows. Returns the windows whose reservations take the
+/// smallest share of the cores.
 [[nodiscard]] std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nanos> room);
 
-/// Returns the part of each deadline that release jitter and device part leave, but at least the time that both CPU
-/// parts need.
+/// Returns the part of each deadline that remains after release jitter and device part. Returns at least the time that
+/// both CPU parts need.
 [[nodiscard]] std::vector<Nanos> room_beside_device(const StagedSet& set);
 
 template <class Bounds> struct Reserved {
   std::vector<CpuWindows> windows; // by task
-  /// True if every core and every deadline has room for the windows; otherwise `bounds` promise nothing
+  /// True if every core and every deadline has room for the windows. If false, `bounds` must not be relied on
   bool fits = false;
   Bounds bounds;
 };
 
-/// Searches for windows under which cores and an EDF device keep every deadline. If a core has too little room, it
-/// returns windows that are longer than the deadlines allow but that the kernel accepts, if there are any.
+/// Searches for windows with which the cores and an EDF device keep every deadline. If a core has too little room,
+/// returns windows that exceed the deadlines but that the kernel accepts, if there are any.
 [[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThreads& services,
                                                       Effort effort = Effort::full);
-/// Does the same for a static-priority device. The bounds stop after the first task that exceeds its deadline.
+/// Searches for windows with which the cores and a static-priority device keep every deadline. The bounds stop after
+/// the first task that exceeds its deadline. If a core has too little room, the result is as for reserved_edf_bounds().
 [[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set,
                                                                                  const ServiceThreads& services,
                                                                                  Effort effort = Effort::full);

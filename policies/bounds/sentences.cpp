@@ -18,7 +18,7 @@ const std::string too_close = "; the utilisation is too close to 1 to examine ev
 
 // ---- inequalities ----
 
-/// Returns the definitions of the terms in the inequality of a device test, if chunks are moved.
+/// Returns the definitions of the terms in the inequality of a device test for a set that moves chunks.
 std::string terms(SwapRule rule) {
   switch (rule) {
   case SwapRule::pipelined:
@@ -64,8 +64,8 @@ std::string device_inequality(const NamedSet& named) {
          meaning;
 }
 
-/// Returns text that defines J, for the end of an inequality, if the machine may stop for a while (`platform_stall` of
-/// the board). Otherwise returns an empty text.
+/// Returns the definition of J, to be appended to an inequality, if the machine may stop (`platform_stall` of the board
+/// > 0). Otherwise returns an empty text.
 std::string stops(const NamedSet& named) {
   return named.set.platform_stall > 0 ? "; J = release latency + 2 S, S: platform_stall" : "";
 }
@@ -107,7 +107,8 @@ std::string inequality_of(AdmissionTest test, Order order) {
                              : "for some lambda: R <= D";
 }
 
-/// An explanation of a finding. `inequality` is set if the finding has its own; empty: it is the one of the test.
+/// The explanation of a finding, and the finding's own inequality. If `inequality` is empty, the inequality of the test
+/// applies.
 struct Words {
   std::string explanation;
   std::string inequality{};
@@ -128,8 +129,8 @@ std::string swapping(const SwapFacts& swap) {
          in_ms(swap.in) + " in and " + in_ms(swap.out) + " out for each";
 }
 
-/// Returns text about the longest delay of a load that waits for frames. `suggests`: also propose a policy that needs
-/// fewer frames.
+/// Returns text about the longest delay of a load that waits for frames. `suggests`: true if the text also proposes a
+/// policy that needs fewer frames.
 std::string delays(const LoadDelay& delay, bool suggests) {
   if (delay.time == 0) return "";
   return "; a load concurrent with a job of " + task_named(delay.task) + " may wait for up to " + in_ms(delay.time) +
@@ -143,7 +144,7 @@ std::string stalls(unsigned core, const BudgetFacts& facts) {
          " once in each window and once for as many lines as its parts move";
 }
 
-/// Returns text about the time that release threads take of their cores to poll for messages.
+/// Returns text about the CPU time that release threads use to poll for messages.
 std::string looks(const NamedSet& named) {
   const auto looks = std::ranges::find_if(named.set.tasks, [](const StagedTask& task) { return task.looks.cost > 0; });
   if (looks == named.set.tasks.end()) return "";
@@ -200,7 +201,7 @@ Words words_of(const BudgetUncharged& budget, const std::string& task) {
           "traffic is known of each part on a core with a budget"};
 }
 
-/// Makes the text for a finding. `named`: the set of an admission test; null for a test of the device alone.
+/// Produces the text for a finding. `named`: the set of an admission test; null for a test of the device alone.
 class Sentences {
  public:
   Sentences(const Finding& finding, const NamedSet* named)
@@ -322,7 +323,8 @@ class Sentences {
     return ", blocked for " + in_ms(finding_.blocking) + " by " +
            (finding_.blocker.empty() ? "work that began before" : "a job of " + task_named(finding_.blocker));
   }
-  /// Returns text about the pauses of the compute engine, which count as shorter deadlines or longer responses.
+  /// Returns text about the pauses of the compute engine. The tests count a pause as a shorter deadline or a longer
+  /// response.
   std::string pauses() const {
     const Nanos delay = named_->set.device_delay;
     return delay > 0 ? ", in addition to " + in_ms(delay) + " in which the compute engine may pause" : "";

@@ -1,5 +1,5 @@
-// Turns the findings of admission into text: each verdict with its inequality and an explanation. Only this file makes
-// this text. Pure.
+// Turns the findings of the admission tests into text: each verdict with its inequality and an explanation. Only this
+// file produces such text. Pure.
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -9,17 +9,18 @@
 
 namespace rtexec::policies {
 
-/// Returns a time in milliseconds, exactly, so that the sides of an inequality compare at a glance: "66.404518ms".
+/// Returns a time in milliseconds with all six decimals, so that a reader can compare the two sides of an inequality:
+/// "66.404518ms".
 [[nodiscard]] std::string in_ms(Nanos value);
 
-/// Returns the verdict of an admission test of `named`.
+/// Returns the verdict for the finding of an admission test on `named`.
 [[nodiscard]] TestVerdict told(const Finding& finding, const NamedSet& named);
 
-/// Returns text that says which limits `chain` exceeds, and why bounds are missing. Returns an empty string if there is
-/// nothing to say. `chain` must have its bounds and limits.
+/// Returns text about the limits that `chain` exceeds, and about the reason why bounds are missing. Returns an empty
+/// string if no limit is exceeded and no bound is missing. The bounds and limits of `chain` must be set.
 [[nodiscard]] std::string told(const PlannedChain& chain, const std::optional<ChainObstacle>& obstacle);
 
-/// Returns the verdict of a test of the device alone, outside admission.
+/// Returns the verdict for the finding of a test of the device alone, outside admission.
 [[nodiscard]] TestVerdict told(const Finding& finding, Order order);
 
 } // namespace rtexec::policies

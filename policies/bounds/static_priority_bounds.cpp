@@ -12,7 +12,7 @@ Nanos blocking_below(const StagedSet& set, std::size_t task) {
   return longest;
 }
 
-/// Returns the same for a rule under which a less urgent job may be staged (its chunks are loading) while another one
+/// Returns the longest blocking by less urgent tasks under a rule that loads the chunks of one job while another job
 /// executes.
 Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   Nanos longest = overlap.background;
@@ -20,7 +20,7 @@ Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   return longest;
 }
 
-/// Returns the charges to examine: all, or for many tasks only the one under which the tasks take the least of the
+/// Returns the charges to examine: all of them, or for a set of many tasks only those with the smallest share of the
 /// device.
 std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
   constexpr std::size_t many = 64;
@@ -54,8 +54,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   bounds.done = bounds.device_done + task.after;
   if (!device.settled) return bounds;
 
-  // There are two bounds on the last part. Either it has a window of its own, or one window spans all parts of the job
-  // and counts the device response as work.
+  // There are two bounds on the end of the last part. For the first, the last part has its own window. For the second,
+  // one window spans all parts of the job and counts the device response as work.
   const FixedPoint last = core_window(set, task, {task.after, task.lines_after}, loads);
   CorePart joined = both_parts(task);
   joined.work += device.from_request;
@@ -70,8 +70,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
 }
 
 /// Returns the response of task `i` if jobs are preempted on the device. A less urgent task may be in a more urgent
-/// class and then delays task `i`. Its own response is not known here, so it is assumed to request the device as late
-/// as its deadline allows. That holds if the whole set is proved.
+/// device class and so delay task `i`. The response of such a task is not known here. It is assumed to request the
+/// device as late as its deadline allows, which holds if the whole set is proved.
 DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::span<const StageBounds> above,
                                    Nanos ready) {
   std::vector<DemandTask> parts;

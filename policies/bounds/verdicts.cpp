@@ -14,7 +14,7 @@ std::set<unsigned> cores_of(const NamedSet& named) {
   return cores;
 }
 
-/// Makes a finding. `limiting`: the task that it is about; empty if it is about none.
+/// Makes a finding. `limiting`: the name of the task that the finding is about; empty if it is about no task.
 Finding found(AdmissionTest test, bool proved, const std::string& limiting, Nanos left, Nanos right, Reason reason) {
   return {
       .test = test, .proved = proved, .limiting = limiting, .left = left, .right = right, .reason = std::move(reason)};
@@ -28,7 +28,7 @@ Utilisation utilisation_of(const NamedSet& named, std::span<const Nanos> costs) 
   return utilisation;
 }
 
-/// Returns a finding if the work demanded of the device, or of `core`, is a second or more per second.
+/// Returns a finding if the device, or core `core` if given, has a second or more of work to do per second.
 std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> costs, std::optional<unsigned> core) {
   Utilisation total;
   std::string limiting;
@@ -41,8 +41,8 @@ std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> co
   return found({}, false, limiting, total.per_second(), second - 1, Overload{core});
 }
 
-/// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, these are the
-/// charges with the least total (overlap.hpp).
+/// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, the costs are
+/// those of the charge with the least total (overlap.hpp).
 std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);
@@ -59,7 +59,7 @@ std::vector<Nanos> device_costs(const NamedSet& named) {
   return least;
 }
 
-/// Returns a finding if a CPU part is on the core that executes device parts. No test covers that.
+/// Returns a finding if a CPU part is on the core that executes device parts. No test covers such a set.
 std::optional<Finding> on_compute_core(const NamedSet& named) {
   for (std::size_t i = 0; i < named.names.size(); ++i)
     if (const StagedTask& task = named.set.tasks[i]; task.core == named.compute_core)
@@ -115,7 +115,7 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
 }
 
 /// Sets the blocking of `task` in the finding: by one job of lower priority, or by work that began before. If chunks
-/// are loaded while others execute, the blocking depends on the charges that were chosen, and is not reported.
+/// are loaded while other jobs execute, the blocking depends on the chosen charges and is not reported.
 void set_blocker(Finding& finding, const NamedSet& named, std::size_t task) {
   if (named.set.preempts || named.set.loads(task + 1)) return;
   finding.blocking = named.set.background;
@@ -205,8 +205,8 @@ std::size_t largest_share(const NamedSet& named, std::span<const CpuWindows> win
   return largest;
 }
 
-/// Returns the finding for the reservations on one core, with the longest windows that `room` (the time of each task
-/// for both windows) allows.
+/// Returns the finding for the reservations on one core. `room`: for each task, the time for its two windows. The
+/// windows are the longest that this time allows.
 Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, unsigned core, bool beside_device) {
   const std::vector<CpuWindows> windows = split_windows(named.set, room);
   const Nanos tasks = reserved_share(named.set, windows, core);
@@ -220,7 +220,7 @@ Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, u
                                  .beside_device = beside_device});
 }
 
-/// Returns a finding if no windows of reservations can suit the task.
+/// Returns a finding if no windows of reservations can keep the deadline of the task.
 std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   const StagedTask& task = named.set.tasks[i];
   const auto refuse = [&](Nanos left, Nanos right, Reason reason) {

@@ -1,4 +1,4 @@
-// The findings of the admission tests: whether the set passes, which task or instant is tightest, and by how much.
+// The findings of the admission tests: whether the set passes, which task or instant is tightest, and its slack.
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -9,13 +9,14 @@
 
 namespace rtexec::policies {
 
-/// The finding that refuses a set before any test: a situation that no test covers, or too much work for the device.
+/// A finding that refuses a set before any test, because no test covers it or its work is too much for the device.
+/// nullopt: not refused.
 using Refusal = std::optional<Finding>;
-/// Returns that finding, or nullopt if the tests have to decide.
+/// Returns the finding that refuses `named`, or nullopt if the tests have to decide.
 [[nodiscard]] Refusal refused(const NamedSet& named);
 
 struct Findings {
-  Finding device;             // the device alone
+  Finding device;             // the test of the device alone
   std::vector<Finding> cores; // one for each core that has tasks, by core number
   Finding end_to_end;
 };
@@ -29,9 +30,10 @@ struct Findings {
 [[nodiscard]] Finding end_to_end_finding(const NamedSet& named, const Refusal& refusal,
                                          std::span<const StageBounds> bounds);
 
-// The following are for sets whose CPU parts have reservations: `named.services` must be present. If no windows of
-// reservations fit, the finding names a task whose deadline is too short for its parts, or a core without enough time.
-/// `device`: the bounds from which the test of the device alone reports, even if no windows fit.
+// The following functions are for sets whose CPU parts have reservations; `named.services` must be present. If no
+// windows of reservations fit, the finding names a task whose deadline is too short for its parts, or a core without
+// enough time.
+/// `device`: the bounds from which the finding for the device alone is made. It is made even if no windows fit.
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const Reserved<EdfBounds>& reserved,
                                 const EdfBounds& device);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal,
