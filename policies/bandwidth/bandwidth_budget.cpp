@@ -13,7 +13,7 @@ constexpr WideLines second = 1'000'000'000; // in nanoseconds
 constexpr Lines most = unlimited - 1;
 constexpr Lines steps = 4; // a domain takes a quarter of its budget from the pool at a time
 
-/// Line counts do not wrap: a sum or product that does not fit becomes `most`.
+/// Line counts do not overflow: a sum or product that does not fit becomes `most`.
 constexpr Lines sum(Lines a, Lines b) { return a > most - std::min(b, most) ? most : a + b; }
 constexpr Lines product(Lines a, std::uint64_t b) {
   return static_cast<Lines>(std::min<WideLines>(WideLines{a} * b, most));
@@ -159,15 +159,20 @@ bool BandwidthRegulator::all_used_up() const noexcept {
 
 namespace {
 
-constexpr unsigned block = 16;        // after so many executions of a kind, its undisturbed length may be lowered
-constexpr double shorter = 63.0 / 64; // it is lowered if executions are shorter by at least this factor; less is noise
-// If it is lowered, the kind must be learnt anew under the lowest limit, but at most once in so many executions
+/// After so many executions of a kind, its undisturbed time is lowered if they were shorter
+constexpr unsigned block = 16;
+/// The undisturbed time is lowered only if executions take at most this fraction of it; less is noise
+constexpr double shorter = 63.0 / 64;
+/// After its undisturbed time was lowered, a kind is learnt again under the lowest limit, but at most once in so many
+/// executions
 constexpr unsigned relearning = 256;
-constexpr double aim = 7.0 / 8;         // a share of the allowed slowdown (beyond 1): the limit is raised only below it
-constexpr double deepest_cut = 1.0 / 2; // the lowest factor by which one execution reduces the limit
-constexpr double min_cut = 15.0 / 16;   // the highest such factor
-constexpr double steepest = 1.0 / 8;    // the largest rise in one round, as a share of the limit
-constexpr double longest_step = 1.0 / 32; // the same as a share of the range between floor and ceiling
+/// The limit is raised only if the slowdown is below this share of the allowed slowdown (both beyond 1)
+constexpr double aim = 7.0 / 8;
+constexpr double deepest_cut = 1.0 / 2; // the smallest factor by which one execution cuts the limit
+constexpr double min_cut = 15.0 / 16;   // the largest factor by which one execution cuts the limit
+constexpr double steepest = 1.0 / 8;    // the largest increase of the limit in one round, as a share of the limit
+/// The largest increase in one round, as a share of the range between lowest and highest limit
+constexpr double longest_step = 1.0 / 32;
 
 double times(Duration execution, Duration undisturbed) {
   return static_cast<double>(execution.count()) / static_cast<double>(undisturbed.count());
@@ -217,7 +222,7 @@ void BandwidthLoop::learn(Kind& kind, Duration execution) noexcept {
   }
   if (kind.recent.count == block) {
     if (kind.known && times(kind.recent.robust(), kind.undisturbed) < shorter) {
-      kind.undisturbed = kind.recent.robust(); // provisional: that execution may have been disturbed
+      kind.undisturbed = kind.recent.robust(); // provisional: these executions may have been disturbed
       kind.known = executions_ - learnt_ < relearning;
       kind.quiet = {};
     }
@@ -260,8 +265,8 @@ void BandwidthLoop::raise(double slowdown) noexcept {
   const double room = 1 + (settings_.slowdown - 1) * aim - slowdown;
   const double range = static_cast<double>(settings_.ceiling.bytes_per_second - settings_.floor.bytes_per_second);
   const double step = std::min(static_cast<double>(limit_) * steepest, range * longest_step);
-  // A round raises the limit by a full step if the slowdown is far enough below the aim: by half of the allowed
-  // slowdown (beyond 1). Nearer to the aim the step shrinks in proportion.
+  // A round raises the limit by a full step if the slowdown is below the aim by at least half of the allowed slowdown
+  // (beyond 1). Nearer to the aim, the step shrinks in proportion.
   if (room > 0)
     set_limit(static_cast<double>(limit_) +
               std::max(1.0, step * std::min(1.0, 2 * room / std::max(settings_.slowdown - 1, room))));

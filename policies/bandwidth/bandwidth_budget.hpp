@@ -1,8 +1,8 @@
-// Memory bandwidth budgets: how many memory lines each domain (a core, or a cluster of cores with one counter) may move
-// in each period, and what happens once it has moved them. A state machine like the device scheduler: it has no clock,
-// no counter and no thread. Its driver reports how many lines were counted, and holds (stops) the cores of a domain as
-// this class decides. Drivers: rtexec/runtime/regulation (real cores), rtexec/studies/simulator (a model). Rules,
-// guarantees and sources: proofs/bandwidth.md.
+// Memory bandwidth budgets. A budget is the number of memory lines that a domain (a core, or a cluster of cores with
+// one counter) may move in each period. This class decides what happens when a domain has moved them all. It is a state
+// machine like the device scheduler: it has no clock, no counter and no thread. Its driver reports counted lines, and
+// holds (stops) the cores of a domain as this class decides. Drivers: rtexec/runtime/regulation (real cores),
+// rtexec/studies/simulator (a model). Rules, guarantees and sources: proofs/bandwidth.md.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -19,18 +19,19 @@ namespace rtexec::policies {
 using Lines = std::uint64_t;
 inline constexpr Lines unlimited = std::numeric_limits<Lines>::max();
 
-/// Returns how many lines of size `line` are moved in each `period` at `bandwidth`, rounded down; at least 1, less than
-/// `unlimited`. Eq. (14) of Nigam's thesis. `line` and `period` are above 0.
+/// Returns the number of lines of size `line` that are moved in each `period` at `bandwidth`, rounded down. The result
+/// is at least 1 and less than `unlimited`. Eq. (14) of Nigam's thesis. `line` and `period` must be above 0.
 [[nodiscard]] Lines lines_of(Bandwidth bandwidth, Bytes line, Duration period);
-/// Returns the bandwidth of `lines` in each `period`, rounded down, or the largest representable one if it does not
-/// fit. `period` is above 0.
+/// Returns the bandwidth at which `lines` lines are moved in each `period`, rounded down, or the largest representable
+/// bandwidth if it does not fit. `period` must be above 0.
 [[nodiscard]] Bandwidth bandwidth_of(Lines lines, Bytes line, Duration period);
 
-/// A core, or a cluster of cores, whose traffic is counted by one counter.
+/// A core or a cluster of cores whose memory traffic one counter counts.
 struct BandwidthDomain {
-  Lines budget = unlimited; // in each period; at least 1
-  bool always = false;      // in force all the time; false: only while the device works
-  bool donates = true;      // gives unused lines to other domains; false: has real-time work, only receives
+  Lines budget = unlimited; // memory lines in each period; at least 1
+  bool always = false;      // true if the budget is always in force; false: only while the device works
+  /// True if it gives unused lines to other domains; false: it has real-time work and only receives lines
+  bool donates = true;
 };
 
 struct BandwidthRules {
@@ -39,38 +40,38 @@ struct BandwidthRules {
   Overshoot overshoot = Overshoot::carry;
 };
 
-/// Pure and deterministic; never allocates after construction; a call takes time linear in the domains. Not
-/// thread-safe.
+/// Decides how many lines each domain may move, and when it is held. Pure and deterministic; never allocates after
+/// construction. A call takes time linear in the number of domains. Not thread-safe.
 class BandwidthRegulator {
  public:
-  /// Allocates all the memory that it will ever need.
+  /// Allocates all memory of the object.
   BandwidthRegulator(std::span<const BandwidthDomain> domains, const BandwidthRules& rules);
 
-  /// Ends the period of `domain`, in which it moved `used` lines, and begins a new one. Returns how many lines the
-  /// domain may move until its driver must call used_up(): `unlimited`, at least 1, or 0. `in_force`: the device works
-  /// now.
-  /// 0 means that the domain has moved so many lines beyond its budgets that it is held for this whole period. Its
+  /// Ends the period of `domain`, in which it moved `used` lines, and begins the next period. `in_force`: the device
+  /// works now. Returns the number of lines that the domain may move until its driver must call used_up(): `unlimited`,
+  /// at least 1, or 0.
+  /// 0 means that the domain is held for the whole period, because it moved too many lines beyond its budgets. Its
   /// driver may still call used_up() at once, in case other domains have donated lines.
   /// The periods of all domains begin at the same instants. The first domain that begins a period also begins it for
-  /// the pool of donated lines. `used` is 0 in the first call of a domain. `periods`: the number of periods that have
-  /// ended since the domain's last call; if more than one has, `used` is the sum of all.
+  /// the pool of donated lines. `used` must be 0 in the first call for a domain. `periods`: the number of periods that
+  /// have ended since the domain's last call. If it is more than 1, `used` is the sum over all these periods.
   [[nodiscard]] Lines begin_period(std::size_t domain, Lines used, bool in_force, std::uint64_t periods = 1) noexcept;
 
-  /// For a domain that has just begun a period: lets its driver skip some periods. Returns half the budget: the driver
-  /// looks at the domain again once it has moved so many lines, or after `periods` periods. Returns 0 if the driver
-  /// must look at each period.
-  /// A driver that looks earlier begins the current period with used = 0, and counts all lines since the pause began as
-  /// moved in that period. So no period exceeds its budget, but the last one may end at half of it.
-  /// The result is 0 for domains with real-time work, for domains that have a debt or are paying one, and if `reclaim`
-  /// or sharing is enabled.
+  /// Returns how long the driver of `domain` need not report, for a domain that has just begun a period. The driver
+  /// reports again when the domain has moved the returned number of lines (half the budget), or after `periods`
+  /// periods. Returns 0 if the driver must report in each period.
+  /// A driver that reports earlier begins the current period with used = 0, and counts all lines since the pause began
+  /// as moved in that period. So no period exceeds its budget, but the last one may end at half of it.
+  /// The result is 0 for a domain with real-time work and for a domain that has a debt or is paying one. It is also 0
+  /// if `reclaim` or sharing is enabled.
   [[nodiscard]] Lines pause(std::size_t domain, std::uint64_t periods) const noexcept;
 
   struct Answer {
     enum class Kind : std::uint8_t {
-      /// The domain may move `lines` more from now, at least 1. `unlimited`: it has no limit for the rest of this
-      /// period
+      /// The domain may move `lines` more lines from now on, at least 1. `unlimited`: it has no limit for the rest of
+      /// this period
       more,
-      hold,  // it is held until the period ends, or until another domain's answer releases it
+      hold,  // the domain is held until the period ends, or until the answer to another domain releases it
       go_on, // all held domains continue without a limit until the period ends (sharing = spare)
       /// A period begins now, for every domain: call begin_period() for each (sharing = proportional)
       new_period,
@@ -78,27 +79,29 @@ class BandwidthRegulator {
     Lines lines = 0;
     friend bool operator==(const Answer&, const Answer&) = default;
   };
-  /// Reports that `domain` has moved `used` lines in this period: all that it was allowed. If `used` is less than that,
-  /// the answer is the rest. With in_force = false, a domain that is limited only while the device works continues
-  /// without a limit. A driver that releases a domain because the device has stopped working must make this call:
-  /// otherwise the lines moved afterwards become a debt. A domain is held if it has not begun a period that others have
-  /// begun.
+  /// Reports that `domain` has moved `used` lines in this period, which is all that it was allowed. If `used` is less,
+  /// the answer is the remaining number of lines. If `in_force` is false, a domain that is limited only while the
+  /// device works continues without a limit. A driver that releases a domain because the device has stopped working
+  /// must make this call. Otherwise the lines moved afterwards become a debt. A domain is held if other domains have
+  /// begun a period that it has not begun.
   [[nodiscard]] Answer used_up(std::size_t domain, Lines used, bool in_force) noexcept;
 
-  /// Sets the budget from the next period on. The budget of a domain that has no driver any more must be `unlimited`.
-  /// Otherwise the domain seems to have lines left, and then domains that have used up theirs never share.
+  /// Sets the budget from the next period on. If a domain has no driver any more, its budget must be set to
+  /// `unlimited`. Otherwise the domain seems to have lines left, and domains that have used up their budgets never
+  /// share.
   void set_budget(std::size_t domain, Lines budget) noexcept;
 
   /// The state of a domain, for displays, tests and reports.
   struct State {
-    Lines budget = unlimited; // in this period
-    /// Lines that it may move in this period, including those from the pool. `unlimited`: no limit is in force, or no
-    /// longer
+    Lines budget = unlimited; // the budget of this period
+    /// The lines that the domain may move in this period, including lines from the pool. `unlimited`: no limit is in
+    /// force (any more)
     Lines given = unlimited;
-    Lines predicted = 0; // lines that it is expected to use (reclaim)
-    Lines debt = 0;      // lines moved beyond its budgets and not yet deducted
-    bool held = false;   // its cores must not run
-    /// It is held although it moved less than its own budget: it had donated lines, and other domains took them
+    Lines predicted = 0; // the lines that the domain is expected to use (only if `reclaim` is enabled)
+    Lines debt = 0;      // lines moved beyond the domain's budgets and not yet deducted from a budget
+    bool held = false;   // true if the domain's cores must not run
+    /// True if the domain is held although it moved less than its own budget: it had donated lines, and other domains
+    /// took them
     bool mispredicted = false;
     friend bool operator==(const State&, const State&) = default;
   };
@@ -109,8 +112,8 @@ class BandwidthRegulator {
   struct Domain {
     State state;
     Lines own = unlimited;         // the budget of this period without the deducted debt
-    Lines next_budget = unlimited; // from its next period on
-    std::uint64_t period = 0;      // the number of the period that it began last; 0: none yet
+    Lines next_budget = unlimited; // the budget from the domain's next period on
+    std::uint64_t period = 0;      // the number of the period that the domain began last; 0: none yet
     bool always = false;           // see BandwidthDomain
     bool donates = true;
   };
@@ -128,36 +131,38 @@ class BandwidthRegulator {
   Lines pool_ = 0;
 };
 
-/// Adjusts the bandwidth limit of best-effort cores by how much they slow the device down. The caller reports each
-/// execution on the device with the kind of its job. The loop first learns the undisturbed length of each kind: it
-/// begins with the lowest limit until it knows them. Then it raises the limit while every kind is below the allowed
-/// slowdown, and cuts it at once if one is above. Deterministic; never allocates after construction. Not thread-safe.
+/// Adjusts the bandwidth limit of best-effort cores according to how much they slow down the device. The caller reports
+/// each execution on the device with the kind of its job. The loop first learns the undisturbed execution time of each
+/// kind under the lowest limit. Then it raises the limit while the slowdown of every kind is below the allowed one. If
+/// the slowdown of a kind exceeds it, the loop cuts the limit at once. Deterministic; never allocates after
+/// construction. Not thread-safe.
 class BandwidthLoop {
  public:
   struct Settings {
-    double slowdown = 1.1; // the largest allowed ratio of an execution to its undisturbed length; at least 1
-    Bandwidth start{0};    // the limit once undisturbed lengths are known
-    Bandwidth floor{0};    // the lowest limit
-    Bandwidth ceiling{0};  // the highest limit: what a core can move at all
+    double slowdown = 1.1; // the largest allowed ratio of an execution time to the undisturbed one; at least 1
+    Bandwidth start{0};    // the limit after the first learning
+    Bandwidth floor{0};    // the lowest limit, also used for learning
+    Bandwidth ceiling{0};  // the highest limit: the bandwidth of a core without a limit
     std::size_t kinds = 0; // the number of kinds of jobs
   };
   explicit BandwidthLoop(const Settings& settings);
-  /// Reports that a job of `kind` < kinds executed for `execution`. Returns the limit from now on. Lengths of 0 and
-  /// less are ignored.
+  /// Reports that a job of `kind` < `kinds` executed for `execution`. Returns the limit from now on. Times of 0 or less
+  /// are ignored.
   Bandwidth executed(std::size_t kind, Duration execution) noexcept;
   [[nodiscard]] Bandwidth limit() const noexcept { return {limit_}; }
-  /// Returns the undisturbed length of a kind as far as it is known; 0: not yet.
+  /// Returns the undisturbed execution time of a kind as far as it is known; 0: not yet known.
   [[nodiscard]] Duration undisturbed(std::size_t kind) const noexcept { return kinds_[kind].undisturbed; }
-  /// True while the limit is the floor, until every kind that executes is known
+  /// True while the loop learns: the limit is the lowest one until every kind that executes is known
   [[nodiscard]] bool learning() const noexcept { return learning_; }
 
-  static constexpr unsigned learnt_from = 8; // after so many executions under the lowest limit, a kind is known
-  /// Learning ends after so many executions of all kinds. A kind that has none among the last ones does not count
+  static constexpr unsigned learnt_from = 8; // a kind is known after so many executions under the lowest limit
+  /// Learning ends after so many executions of all kinds. Kinds without an execution among the most recent ones do not
+  /// count
   static constexpr unsigned learning_window = 64;
 
  private:
-  /// The second shortest of several executions. A single execution that is far too short has no effect, nor have any
-  /// that are too long.
+  /// The second shortest of several execution times. So a single time that is far too short has no effect, and neither
+  /// has any number of times that are too long.
   struct Shortest {
     Duration first = Duration::max();
     Duration second = Duration::max();
@@ -167,11 +172,11 @@ class BandwidthLoop {
   };
   struct Kind {
     Duration undisturbed{0};
-    Shortest quiet;         // executions under the floor
-    Shortest recent;        // executions under any limit
-    std::uint64_t last = 0; // the number of its last execution; 0: never
-    double slowdown = 0;    // the largest in this round
-    bool in_round = false;  // it executed since the limit was last examined
+    Shortest quiet;         // execution times under the lowest limit
+    Shortest recent;        // execution times under any limit
+    std::uint64_t last = 0; // the number of its last execution, counted over all kinds; 0: never executed
+    double slowdown = 0;    // the largest slowdown in this round
+    bool in_round = false;  // true if it executed since the limit was last examined
     bool known = false;
   };
 

@@ -15,11 +15,11 @@ using Release = ChainTask::Release;
 /// the output of its predecessor.
 struct Segment {
   const ChainTask* root = nullptr;
-  Wide takes = 0; // from the root's release to the output of its last task, or until shuts_out
+  Wide takes = 0; // from the root's release to the output of the segment's last task, or to its shuts_out
 };
 
-/// A task waits at most one period until it samples an output. If `to` and the root of `from` are both released by
-/// timers, their offsets shorten this wait. Returns a lower bound of the time saved; 0 in other cases.
+/// Returns a lower bound on the time saved by offsets. A task waits at most one period until it samples an output. If
+/// timers release both `to` and the root of `from`, their offsets shorten this wait. In other cases the result is 0.
 Wide saved(const Segment& from, const ChainTask& to) {
   if (from.root->release != Release::timer || to.release != Release::timer) return 0;
   const Nanos grain = std::gcd(from.root->period, to.period);
@@ -43,7 +43,8 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
   ChainBounds bounds;
   Segment segment;
   Wide reaction = 0, reduced_age = 0;
-  /// `answers`: every task after the first is released for certain. `renews`: so is every task that another one samples
+  /// `answers`: every task after the first is certain to be released. `renews`: every task whose output another task
+  /// samples is certain to be released
   bool answers = true, renews = true;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const ChainTask& task = chain[i];
@@ -85,8 +86,8 @@ std::optional<Nanos> davare_bound(std::span<const ChainTask> chain) {
 
 namespace {
 
-/// Returns true if no job of `next` can begin between the release and the output of a job of `task`: both are on one
-/// core, `task` is more urgent, and nothing gives the core to `next` in between.
+/// True if no job of `next` can begin between the release and the output of a job of `task`. That is so if both tasks
+/// are on one core, `task` is more urgent, and `task` never leaves the core in between.
 bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::size_t next) {
   const PlannedTask& planned = plan.tasks[task];
   return planned.core == plan.tasks[next].core && planned.core_rank < plan.tasks[next].core_rank &&
@@ -94,9 +95,9 @@ bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::
          std::ranges::find(set.tasks.core_budgets, planned.core, &CoreBudget::core) == set.tasks.core_budgets.end();
 }
 
-/// Returns true if jobs may be dropped because an input has nothing new. An input that releases the task always has
-/// something new. `before`: the previous task of the chain, or null. If only its output is not new, a dropped job would
-/// have had the same data, so that it does not count.
+/// True if jobs may be dropped because an input has no new data. An input that releases the task always has new data.
+/// `before`: the previous task of the chain, or null. If only the output of `before` is not new, a dropped job would
+/// have read data that an earlier job has read, so it does not count.
 bool drops_jobs(const Task& task, const Task* before) {
   const auto from_before = [&](const TaskInput& input) {
     return before != nullptr && input.source == SourceKind::task &&

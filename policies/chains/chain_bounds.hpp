@@ -1,22 +1,24 @@
-// How long a chain of tasks takes from an event to the output that answers it, and how old its data are: bounds from
-// periods, offsets and response bounds. Definitions, theorems and proofs: proofs/chains.md. Pure.
+// Bounds on how long a chain of tasks takes from an event to the output that answers it, and on how old the chain's
+// data are. They follow from periods, offsets and response bounds. Definitions, theorems and proofs: proofs/chains.md.
+// Pure.
 //
-// A job reads when its first part begins, and its outputs appear when its last part ends. Under `let` it reads at its
-// release, and its outputs appear at its deadline. An output is visible to all jobs that read at its instant or later.
-// Definitions:
+// A job reads its inputs when its first part begins, and its outputs appear when its last part ends. Under `let` a job
+// reads at its release, and its outputs appear at its deadline. An output is visible to all jobs that read when it
+// appears or later. Definitions:
 //
-// - The *reaction time* of an event is the time until the end of the first output of the last task that answers it. An
-//   output answers an event if it was made of data that a job of the first task read at the event or later. The worst
+// - The *reaction time* of an event is the time until the first output of the last task that answers the event. An
+//   output answers an event if it was made from data that a job of the first task read at the event or later. The worst
 //   event comes just after a job has read. If inputs or calls release the first task, the event is the trigger of the
-//   job, even if the gate delays the job.
+//   job, even if the gate (SporadicGate) delays the job.
 // - The *reduced data age* of an output is the time from when the first task read its data until the output appears.
-//   The *data age* is the time until the next output replaces it: while in use, the output is not older.
+//   The *data age* is the time from that read until the next output replaces the output: while the output is in use,
+//   its data are not older.
 //
-// If the first task has an input delay, both times count from the sampling of its input, and not from when its job
-// reads or is triggered.
+// If the first task has an input delay, both times count from the sampling of its input. Otherwise they count from when
+// its job reads or is triggered.
 //
-// Times count from the first output on. A bound holds while every task of the chain keeps its response bound, no part
-// exceeds its WCET, and timers keep their periods.
+// Events before the first output of the chain are not counted. A bound holds while every task of the chain keeps its
+// response bound, no part exceeds its WCET, and timers keep their periods.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -32,11 +34,11 @@
 
 namespace rtexec::policies {
 
-/// A task of a chain, as far as its properties determine the bounds.
+/// The properties of a task of a chain that determine the bounds.
 struct ChainTask {
   enum class Release : std::uint8_t {
     timer,    // at offset + k period
-    sporadic, // at least a period apart, without an upper limit
+    sporadic, // at least a period apart; two releases may be any time apart
     after,    // by each output of the previous task, through a gate (SporadicGate) of at most its period
   };
   Release release{};
@@ -44,12 +46,12 @@ struct ChainTask {
   Nanos offset = 0;
   /// The longest time from the nominal release to the output.
   Nanos output = 0;
-  /// The longest time from the nominal release to the instant from which no job of the next task, which samples this
-  /// one, can begin before the output. It is set if this task keeps such jobs off their common core. Absent: such a job
-  /// may begin until the output.
+  /// Set if this task keeps jobs of the next task, which samples its outputs, off their common core: the longest time
+  /// from the nominal release until no such job can begin before the output. Absent: a job of the next task may begin
+  /// at any time before the output.
   std::optional<Nanos> shuts_out{};
   /// For the first task: the longest time from the sampling of a job's input to the nominal release of the job. If no
-  /// timer releases the task, the source must sample at least a period apart. Absent: the time is unknown, and times
+  /// timer releases the task, the source must sample at least a period apart. Absent: the delay is unknown, and times
   /// count from the reads and releases of the task.
   std::optional<Nanos> input_delay{};
 };
@@ -57,21 +59,21 @@ struct ChainTask {
 struct ChainBounds {
   /// A part of the reaction time.
   struct Term {
-    Nanos waits = 0; // from the event, or the output of the previous task, to the release
-    Nanos takes = 0; // from the release to the output, or until jobs of the next task cannot begin before it
+    Nanos waits = 0; // from the event, or from the output of the previous task, to the release
+    Nanos takes = 0; // from the release to the output, or to the earlier instant of ChainTask::shuts_out
   };
   std::vector<Term> terms; // by task
   std::optional<Nanos> reaction, age, reduced_age;
-  std::optional<std::size_t> sporadic; // the first sporadic task, because of which a bound is missing
+  std::optional<std::size_t> sporadic; // the first sporadic task; because of it a bound is missing
 };
 
-/// Returns the bounds of a chain of at least one task, whose first task is not released after another.
+/// Returns the bounds of a chain of at least one task. The first task must not be released by another task (`after`).
 [[nodiscard]] ChainBounds chain_bounds(std::span<const ChainTask> chain);
 
-/// Returns the sum of all periods and outputs plus the input delay, the bound by Davare et al. (DAC 2007).
+/// Returns the bound by Davare et al. (DAC 2007): the sum of all periods and outputs plus the input delay.
 [[nodiscard]] std::optional<Nanos> davare_bound(std::span<const ChainTask> chain);
 
-/// Returns how the task passes its data. All its chains agree; a task without a chain is immediate.
+/// Returns how the task passes its data. All chains of a task have one setting; a task without a chain is immediate.
 [[nodiscard]] Communication communication_of(const TaskSet& tasks, std::string_view task);
 
 /// Returns the chains of the set, with their bounds and limits. `plan` must have its cores, ranks and response bounds.

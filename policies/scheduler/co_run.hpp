@@ -1,6 +1,6 @@
-// Decides which jobs execute concurrently ([device] co_run). One job is under policy D (device memory). The other one
-// is under M or H (managed or host memory) and only waits for pages meanwhile (Bateni et al., RTAS 2020, section IV-B).
-// Pure; proofs: proofs/co-run.md.
+// Decides which jobs execute concurrently ([device] co_run). Two jobs may: one under policy D (device memory), the
+// other one under M or H (managed or host memory). The second job only waits for pages while the first one executes
+// (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -13,14 +13,15 @@
 
 namespace rtexec::policies {
 
-/// True if the two tasks are a pair, whose jobs the scheduler can execute concurrently: the device part of one, under
-/// memory policy D, takes no longer than the time for which the device part of the other waits for pages.
+/// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. The device part of one task,
+/// under memory policy D, must not take longer than the time for which the device part of the other task waits for
+/// pages.
 [[nodiscard]] constexpr bool may_pair(const CoRun& a, const CoRun& b) noexcept {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }
 
-/// True if a job of `partner` may start together with the head of the queue. Either it holds the device no longer than
-/// the head, or it is the job behind the head (`next`). So it delays no job that waits before it.
+/// True if a job of `partner` may start together with the head of the queue. The job must not hold the device longer
+/// than the head does, or it must be the job behind the head (`next`). So it delays no job that waits before it.
 [[nodiscard]] constexpr bool goes_with(const CoRun& head, const CoRun& partner, bool next) noexcept {
   return may_pair(head, partner) && (next || partner.wcet <= head.wcet);
 }

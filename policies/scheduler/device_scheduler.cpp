@@ -20,7 +20,7 @@ bool more_urgent(const Waiting& a, const Waiting& b) noexcept {
   return std::tie(a.rank, a.deadline, a.job) < std::tie(b.rank, b.deadline, b.job);
 }
 
-/// Returns the first slot in state `residence`, searching round-robin from `begin`. There must be one.
+/// Returns the first slot in state `residence`, searching round-robin from `begin`. There must be such a slot.
 std::uint32_t next_slot(const std::vector<Slot>& slots, std::uint32_t begin, Residence residence) noexcept {
   auto slot = begin;
   while (slots[slot].residence != residence) slot = slot + 1 == slots.size() ? 0 : slot + 1;
@@ -143,7 +143,7 @@ bool DeviceScheduler::withdraw(JobId job) noexcept {
   return leave_queue(job, Action::Kind::drop);
 }
 
-/// Removes the job from its queue, and adds action `how` for it. Returns true if it waited there.
+/// Removes the job from its queue, and adds an action of kind `how` for it. Returns true if the job was in the queue.
 bool DeviceScheduler::leave_queue(JobId job, Action::Kind how) noexcept {
   Level& level = level_of(job.task);
   const auto entry = std::ranges::find(level.waiting, job, &Waiting::job);
@@ -168,7 +168,7 @@ bool DeviceScheduler::end_segment(const Event& event) noexcept {
   return true;
 }
 
-/// Takes the running job off the device at the end of a segment, because other jobs may go first.
+/// Takes the running job off the device at the end of a segment, so that other jobs may execute first.
 void DeviceScheduler::yield() noexcept {
   const Waiting job = running_entry();
   const Placed::End end = std::exchange(state_.running_end, Placed::End::execution);
@@ -182,8 +182,8 @@ void DeviceScheduler::yield() noexcept {
   enqueue(job);
 }
 
-/// Sets the window of slots that a streaming task needs from the beginning of `segment` on: as many as its ring has
-/// frames. Frees the frames of resident slots outside the window.
+/// Sets the window of slots that a streaming task needs from the beginning of `segment` on. The window has as many
+/// slots as the task's ring has frames. Frees the frames of resident slots outside the window.
 void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept {
   if (!streams(number)) return;
   TaskState& task = tasks_[number];
@@ -203,7 +203,7 @@ void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept
   }
 }
 
-/// Returns true if the scheduler would choose the running job again now.
+/// True if the scheduler would choose the running job again now.
 bool DeviceScheduler::is_next_again() const noexcept {
   if (state_.running_end != Placed::End::execution) return false;
   const std::uint32_t own = tasks_[state_.running->task].device_class;
@@ -257,8 +257,8 @@ bool DeviceScheduler::copied(const Event& event) noexcept {
   return true;
 }
 
-/// Fails the job because a chunk that it needs could not be loaded. Chunks loaded so far stay, and the next job of its
-/// task tries again.
+/// Fails the job because a chunk that it needs could not be loaded. Chunks that are already loaded stay, and the next
+/// job of the task tries again.
 void DeviceScheduler::fail(JobId job) noexcept {
   operation_.left = 0;
   const bool streaming = state_.running == job && streams(job.task);
@@ -310,7 +310,7 @@ bool DeviceScheduler::exchangeable(std::uint32_t task, std::uint32_t slots) cons
          (slots == now || state.resident + state.missing == now);
 }
 
-/// Gives the task `size` slots. If the number changes, no chunk of the task may be moving.
+/// Gives the task `size` slots. If `size` differs from the present number, no chunk of the task may be moving.
 void DeviceScheduler::resize(std::uint32_t number, std::uint32_t size) noexcept {
   TaskState& task = tasks_[number];
   auto& slots = state_.slots[number];
@@ -403,8 +403,8 @@ void DeviceScheduler::start(const Waiting& job, bool paired) noexcept {
   launch(paired);
 }
 
-/// Submits the segments of the running job that must be on the device but are not yet: the executing one, and up to
-/// `launch_ahead_` after it (none for a stream).
+/// Submits the segments of the running job that must be on the device but are not yet submitted: the executing segment,
+/// and up to `launch_ahead_` segments after it (none for a stream).
 void DeviceScheduler::launch(bool paired) noexcept {
   const JobId job = *state_.running;
   const std::uint32_t first = state_.launched;
@@ -438,7 +438,7 @@ bool DeviceScheduler::start_if_ready(std::optional<Placed>& place) noexcept {
   return true;
 }
 
-/// Returns true if the chunks for the next segment of the job are on the device.
+/// True if the chunks for the next segment of the job are on the device.
 bool DeviceScheduler::may_begin(const Waiting& job) const noexcept {
   const std::uint32_t task = job.job.task;
   if (job.done == 0 || !streams(task)) return complete(task);
@@ -447,7 +447,7 @@ bool DeviceScheduler::may_begin(const Waiting& job) const noexcept {
                              [](const Slot& slot) { return slot.residence == Residence::resident; });
 }
 
-/// Moves the head of the queue to the stage, unless a job is staged already or no job waits.
+/// Stages the head of the queue, unless a job is staged already or no job waits.
 void DeviceScheduler::stage_head(Level& level) noexcept {
   if (!level.staged && !level.waiting.empty()) place(level.staged, take(level));
 }
@@ -480,8 +480,8 @@ void DeviceScheduler::transfer_for(const Level& level) noexcept {
   if (will_execute(level.staged)) load(*level.staged);
 }
 
-/// Orders transfers for the job: up to `in_flight_` in each direction, or with one copy engine one at a time in all.
-/// Returns true if all chunks of the job are loaded or being loaded.
+/// Orders transfers for the job: up to `in_flight_` in each direction, or with one copy engine a single transfer at a
+/// time. Returns true if all chunks of the job are loaded or being loaded.
 bool DeviceScheduler::load(const Waiting& job) noexcept {
   const TaskState& task = tasks_[job.job.task];
   const bool both_ways = in_flight_ > 1;
@@ -508,7 +508,8 @@ void DeviceScheduler::transfer_operation() noexcept {
   copy_in(*only_level().staged);
 }
 
-/// Returns the next swap operation, for the most urgent job that lacks chunks; nullopt if none may begin now.
+/// Returns the next swap operation, for the most urgent job that lacks chunks. Returns nullopt if no operation may
+/// begin now.
 std::optional<DeviceScheduler::Operation> DeviceScheduler::next_operation() noexcept {
   Level& level = only_level();
   const auto job = std::ranges::find_if(level.waiting, [&](const Waiting& each) { return !complete(each.job.task); });
@@ -566,7 +567,7 @@ void DeviceScheduler::order(Action::Kind copy, JobId job, const Transfer& transf
   actions_.push_back({copy, job, transfer});
 }
 
-/// Returns true if `task` has chunks whose frames task `to` may take.
+/// True if `task` has chunks whose frames task `to` may take.
 bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexcept {
   const TaskState &from = tasks_[task], &into = tasks_[to];
   const bool executes = from.at == TaskState::At::device;
@@ -574,10 +575,10 @@ bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexc
   return task != to && !executes && !placed_beside && from.resident > 0;
 }
 
-/// Returns the task that loses a chunk to `task`, or nullopt if there is none. First come tasks without a job, the one
-/// with the latest next release before others. Next come tasks whose job waits, the least urgent first, but none that
-/// is more urgent than a waiting job of `task`. Last come tasks with a staged or preempted job in a frozen level, the
-/// lowest level first.
+/// Returns the task that loses a chunk to `task`, or nullopt if there is none. The order of preference is:
+/// 1. Tasks without a job, the task with the latest next release first.
+/// 2. Tasks whose job waits, the least urgent first, but none that is more urgent than a waiting job of `task`.
+/// 3. Tasks with a staged or preempted job in a frozen level, the lowest level first.
 std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> latest;
   for (std::uint32_t other = 0; other < tasks_.size(); ++other)

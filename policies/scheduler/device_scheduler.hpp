@@ -70,7 +70,7 @@ struct JobId {
   friend auto operator<=>(const JobId&, const JobId&) = default;
 };
 
-/// A chunk that moves between a frame and its place in the backing store.
+/// A chunk that moves between a frame and its copy in the backing store.
 struct Transfer {
   std::uint32_t task = 0;  // the task whose memory moves
   std::uint32_t slot = 0;  // index in PlannedTask::swap_slots
@@ -81,39 +81,43 @@ struct Transfer {
 struct Event {
   enum class Kind : std::uint8_t {
     job_requested,  // the job's CPU part is done and it needs the device; `deadline` orders it
-    job_withdrawn,  // the job is abandoned: it leaves the queue, or its result is not used
+    job_withdrawn,  // the job is abandoned: it leaves the queue or, if it executes already, its result is not used
     segment_done,   // the device finished `segment` of the job, which is not its last one
-    execution_done, // the device finished the job, or it failed in any of its segments
+    execution_done, // the device finished the job, or the job failed in one of its segments
     copied_in,      // `transfer` has ended; transfers may end in any order
     copied_out,
   };
   Kind kind{};
   JobId job; // not set for transfers
   Instant now{};
-  Instant deadline{}; // of the device part: nominal release + PlannedTask::device_done_by; job_requested only
+  /// The deadline of the device part: nominal release + PlannedTask::device_done_by; job_requested only
+  Instant deadline{};
   Transfer transfer{};
-  /// The transfer failed: the slot is as it was before. After a failed copy-out the frame still has its contents
+  /// The transfer failed, and the slot is in its state before the transfer. After a failed copy-out the frame still has
+  /// its contents
   bool failed = false;
   std::uint32_t segment = 0; // segment_done only
 };
 
 struct Action {
   enum class Kind : std::uint8_t {
-    start_execution, // submit `segment` and the next `committed` ones, after the segments of the job submitted before
-    copy_in,         // load `transfer`, for `job`: map the frame into the slot and fill it
-    copy_out,        // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
-    /// The event is impossible in this state (a job requested twice, ...): an error of the caller. The state is
-    /// unchanged
+    /// Submit `segment` and the next `committed` segments, after the job's segments that were submitted before
+    start_execution,
+    copy_in,  // load `transfer`, for `job`: map the frame into the slot and fill it
+    copy_out, // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
+    /// The event is impossible in this state (a job requested twice, ...), which is an error of the caller. The state
+    /// does not change
     refuse,
-    drop, // a withdrawn job left: it will not execute, or not continue
-    fail, // a transfer that the job needed failed: it will not execute, or not continue
+    drop, // a withdrawn job left the scheduler: it does not execute or continue
+    fail, // a transfer that the job needed failed: the job does not execute or continue
   };
   Kind kind{};
   JobId job;
   Transfer transfer{};
   // The following are set for start_execution:
-  bool beside = false; // concurrently with the job that was started before
-  /// The memory policy to execute with: D, M or H. If the plan's policy is D/H, it is the one chosen for this job
+  bool beside = false; // true if it executes concurrently with the job that was started before
+  /// The memory policy of this execution: D, M or H. If the plan's policy is D/H, the scheduler has chosen one of D and
+  /// H
   MemoryPolicy as = MemoryPolicy::device;
   std::uint32_t segment = 0;
   std::uint32_t committed = 0;
@@ -126,14 +130,14 @@ class DeviceScheduler {
     JobId job;
     Instant deadline;
     std::uint32_t rank = 0;
-    std::uint32_t done = 0; // number of segments done
+    std::uint32_t done = 0; // the number of segments that are done
   };
   /// A job that is preempted or staged in its level.
   struct Placed : Waiting {
     enum class End : std::uint8_t { execution, drop, failure };
-    End end = End::execution; // how it leaves its place, once none of its transfers is in flight
+    End end = End::execution; // how it leaves this state, once none of its transfers is in flight
   };
-  /// The jobs of one class, without the one that executes.
+  /// The jobs of one class, without the executing job.
   struct Level {
     std::optional<Placed> preempted; // a job that has begun
     std::optional<Placed> staged;    // the job that begins next; its chunks may still be loading
@@ -143,57 +147,62 @@ class DeviceScheduler {
   enum class Residence : std::uint8_t { missing, loading, resident, saving };
   struct Slot {
     Residence residence = Residence::missing;
-    std::uint32_t frame = 0; // undefined if missing
+    std::uint32_t frame = 0; // undefined if the chunk is missing
   };
   struct State {
     std::optional<JobId> running;
-    /// How `running` leaves. A job that was withdrawn or failed still holds the device until its submitted segments
-    /// have ended
+    /// How `running` leaves the device. A job that was withdrawn or failed still occupies the device until its
+    /// submitted segments have ended
     Placed::End running_end = Placed::End::execution;
-    std::uint32_t segment = 0;   // the segment of `running` that executes
-    std::uint32_t launched = 0;  // the number of its segments submitted to the device
-    std::optional<JobId> beside; // a job that was started with `running`; either may end first
+    std::uint32_t segment = 0;   // the segment of `running` that executes now
+    std::uint32_t launched = 0;  // the number of segments of `running` that are submitted to the device
+    std::optional<JobId> beside; // the job that executes concurrently with `running`; either may end first
     bool beside_withdrawn = false;
     std::vector<Level> levels;            // by class; the queue of class 0 also holds top-class jobs that have begun
     std::vector<std::vector<Slot>> slots; // by task
-    std::vector<std::uint32_t> free;      // frames
-    std::uint32_t loading = 0;            // the numbers of transfers in flight, by direction
+    std::vector<std::uint32_t> free;      // free frames
+    std::uint32_t loading = 0;            // the numbers of transfers in flight in each direction
     std::uint32_t saving = 0;
     /// True if any job waits, is staged or is preempted.
     [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// The parameters of a task that exchange() changes. All memory of the task is in swap slots. Its class and segments
-  /// stay those of the plan's task. The daemon has one task for each client.
+  /// The parameters of a task that exchange() changes. All memory of the task is in swap slots. The task's class and
+  /// segments do not change: they are those of the plan's task. The daemon has one task for each client.
   struct TaskParameters {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release
     Duration period{0};
     std::uint32_t slots = 0;
-    /// The slots of all tasks fit on the device, so that no chunk leaves again. A job whose chunks are all resident
-    /// then bypasses a less urgent staged job, like a job of a task without slots.
+    /// True if the slots of all tasks fit on the device, so that no chunk is ever evicted. A job whose chunks are all
+    /// resident then bypasses a less urgent staged job, like a job of a task without slots.
     bool stays = false;
     friend bool operator==(const TaskParameters&, const TaskParameters&) = default;
   };
   /// Takes the tasks' classes, segments, ranks, periods and swap slots from `plan`. A task has at most one outstanding
-  /// job, including a withdrawn one that still executes. At first the frames hold the first `resident_slots` chunks of
-  /// each task. A task without that value begins with its first chunks, as many as there is room for. `slots`: the
-  /// number of swap slots that exchange() can give each task, if that is more than it has now.
+  /// job, including a withdrawn job that still executes. At first the frames hold the first `resident_slots` chunks of
+  /// each task. If `resident_slots` is not set, they hold as many of the task's first chunks as there is room for.
+  /// `slots`: the number of swap slots that exchange() can give each task, if that is more than the task has in `plan`.
   explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
-  /// Returns the actions that follow from `event`, in the order in which to carry them out; valid until the next call.
-  /// Never blocks, never allocates.
+  /// Returns the actions that follow from `event`, in the order in which the caller must carry them out. They are valid
+  /// until the next call. Never blocks, never allocates.
   [[nodiscard]] std::span<const Action> on(const Event& event) noexcept;
-  /// Replaces `task` by the one that `with` describes. Slots that both the old and the new task have keep their frames;
-  /// the frames of other slots become free. Returns the actions that follow, as on() does. Returns a refusal with the
-  /// task's number in these cases: a job of the task is outstanding; one of its chunks moves and the number of slots
-  /// would change; it would have more slots than there is room for, or than frames; it is a top-class task and would
-  /// have slots; it streams; or tasks co-run.
-  /// An exchange to 0 slots clears the task's history: victims are then chosen as if the former task had never existed.
-  /// The numbers of the task's jobs continue, so that none is used twice. Transfers in flight for other jobs end as
-  /// ordered, even if freed frames have made them unnecessary: the next job of the transfer's task waits for them.
+  /// Replaces `task` by the task that `with` describes. Slots that both the old and the new task have keep their
+  /// frames; the frames of other slots become free. Returns the actions that follow, as on() does. Returns a refusal
+  /// with the task's number in these cases:
+  /// - A job of the task is outstanding.
+  /// - A chunk of the task moves, and the number of slots would change.
+  /// - The new task would have more slots than there is room for, or than frames.
+  /// - The task is a top-class task and would have slots.
+  /// - The task streams, or tasks co-run.
+  ///
+  /// An exchange to 0 slots clears the task's history: victims are then chosen as if the old task had never existed.
+  /// The job numbers of the task continue, so that no number is used twice. Transfers in flight for other jobs
+  /// continue, even if freed frames have made them unnecessary. The next job of the task whose chunk is transferred
+  /// waits for them.
   [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const TaskParameters& with) noexcept;
-  /// True if request `a` must be delivered before `b` when both have arrived: an idle device starts the first one
-  /// delivered.
+  /// True if request `a` must be delivered before request `b` when both have arrived. The order matters, since an idle
+  /// device starts the job of the first delivered request.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
   /// Returns the number of segments of a job of `task`: as planned, or 1 under a rule that supports no more.
@@ -202,14 +211,14 @@ class DeviceScheduler {
   [[nodiscard]] bool idle() const noexcept;
   /// The largest number of actions that one event can cause.
   static constexpr std::size_t actions_per_event = 8;
-  /// The largest number of transfers in flight in each direction, under the pipelined rule with two copy engines.
-  /// Otherwise at most one is in flight in both directions together.
+  /// The largest number of transfers in flight in each direction, under the pipelined rule with two copy engines. In
+  /// other cases there is at most one transfer in flight.
   static constexpr std::uint32_t transfers_per_direction = 3;
 
  private:
-  /// The scheduler's state of one task, besides its slots.
+  /// The scheduler's state of one task, apart from its slots.
   struct TaskState {
-    /// The place of the task's job: it has none, waits, is staged or preempted, or executes
+    /// The state of the task's job: no job, waiting, staged or preempted, or executing
     enum class At : std::uint8_t { nowhere, waiting, placed, device };
     std::uint32_t device_class = 1;
     std::uint32_t segments = 1;
@@ -218,29 +227,30 @@ class DeviceScheduler {
     Duration period{0};
     MemoryPolicy policy = MemoryPolicy::device;
     std::optional<CoRun> co_run{};
-    Instant deadline{};               // of the task's job
-    Instant next_release{};           // the release of the next job after the one requested last
-    std::uint64_t last_execution = 0; // its number in the order of all executions
+    Instant deadline{};               // the deadline of the task's job
+    Instant next_release{};           // the release of the job after the last requested one
+    std::uint64_t last_execution = 0; // the number of the task's last execution, counted over all tasks
     At at = At::nowhere;
     bool stays = false; // see TaskParameters::stays
     /// The slots that the task needs: all of them, or the current window of a stream
     SlotRange wanted{};
-    std::uint32_t resident = 0, missing = 0; // numbers of slots in `wanted`; those in neither number are being copied
-    /// The slots at which the search for a chunk to move begins (round-robin)
+    /// The numbers of resident and missing slots in `wanted`; other slots in `wanted` are being copied
+    std::uint32_t resident = 0, missing = 0;
+    /// The slots at which the round-robin searches for a chunk to move begin
     std::uint32_t next_out = 0, next_in = 0;
   };
-  /// One swap operation of the rules serial and rt_swap. It moves chunks of one task, and is not preempted.
+  /// A swap operation of the rules serial and rt_swap. It moves chunks of one task and is not preempted.
   struct Operation {
     bool out = false;
     std::uint32_t task = 0;
     std::uint32_t left = 0; // the number of chunks whose transfer has not begun
-    JobId job;              // the job that needs it
+    JobId job;              // the job that needs the operation
   };
 
   /// A transfer in flight.
   struct Flight {
     std::uint32_t frame = 0;
-    JobId job; // the job that needs it
+    JobId job; // the job that needs the transfer
   };
 
   // Event handlers and their helpers. The handlers change the state, and return false if the event is refused.
@@ -308,15 +318,15 @@ class DeviceScheduler {
   SwapRule rule_ = SwapRule::pipelined;
   bool co_runs_ = false;
   std::uint32_t room_ = 0; // the most slots that a task may have after an exchange
-  /// The most transfers in flight, in each direction with two copy engines (pipelined rule); 1: in both directions
-  /// together; 0: nothing is swapped
+  /// The maximum number of transfers in flight in each direction, with two copy engines (pipelined rule). 1: at most
+  /// one transfer in both directions together. 0: nothing is swapped
   std::uint32_t in_flight_ = 0;
   std::uint32_t launch_ahead_ = 0;
   std::vector<TaskState> tasks_;
   std::vector<Stream> streams_; // by task; a task without a ring does not stream
   std::vector<Flight> flights_;
   std::uint64_t executions_ = 0;
-  /// For serial and rt_swap: the operation under way. It has ended when no chunk of it is left and none is in flight
+  /// For serial and rt_swap: the current operation. It has ended when none of its chunks is left to move or in flight
   Operation operation_;
   State state_;
   std::vector<Action> actions_; // caused by the last event; capacity reserved

@@ -1,15 +1,15 @@
-// Decides what happens at each release of one task, on the grid of its period. It applies the policies for overruns and
-// for parts that exceed their WCETs. A state machine without a clock.
+// Decides what happens at each release of one task. The releases are on a grid: one nominal release per period. The
+// policies for overruns and for parts that exceed their WCETs are applied here. A state machine without a clock.
 //
 // The task's release thread or the simulator drives it. The caller sleeps until next(), reports the state at that
 // instant with at_release(), and carries out the decision. One call decides one release. After a `skip`, next() may
 // already be in the past; then the caller calls at_release() again at once. Pure and deterministic; never allocates.
 // Not thread-safe.
 //
-// The policies for the case that the previous job has not ended by the release at instant n (period T; the grid is n, n
-// + T, ...):
+// The overrun policies apply if the previous job has not ended by the release at instant n. T is the period, and the
+// grid is n, n + T, ...
 //
-// - skip: the release is dropped and counted. So is every further grid point that passes before the late job ends.
+// - skip: the release is dropped and counted, and so is every further release that passes before the late job ends.
 // - catch_up: the caller waits. The late release then gets its job at once, with a deadline that counts from n. No
 //   release is ever dropped.
 // - re_phase: the caller waits. At the end e of the late job the release happens anew: its deadline counts from e, the
@@ -19,10 +19,10 @@
 //   and counted.
 // - stop: the executive stops.
 //
-// The policy skip_next applies if the previous job has ended, and a part of it took longer than its WCET. It drops the
-// next release that would start a job, however long that release waited. It drops none if one was dropped since the
-// release of the long job. So the releases of a job that exceeded its WCET and of the next job are at least two periods
-// apart. The time of the dropped release makes up for the excess.
+// The policy skip_next applies if the previous job has ended and a part of it took longer than its WCET. It drops the
+// next release that would start a job, even if that release waited. It drops no release if one was already dropped
+// since the release of the long job. So the release of a job that exceeded its WCET and the release of the next job are
+// at least two periods apart. The time of the dropped release makes up for the excess.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -35,7 +35,7 @@ namespace rtexec::policies {
 /// The reason why a release is dropped, or why the run ends.
 enum class ReleaseReason : std::uint8_t { overrun, wcet_exceeded, stale };
 
-/// True if a part that took longer than its WCET ends the run as soon as the part has ended.
+/// True if the run ends as soon as a part that took longer than its WCET has ended.
 [[nodiscard]] constexpr bool ends_run(OnWcetExceeded policy) noexcept { return policy == OnWcetExceeded::stop; }
 
 /// The decision about one release.
@@ -44,13 +44,13 @@ struct ReleaseDecision {
     start,          // start job `job`, whose nominal release is `nominal`
     skip,           // the release at `nominal` is dropped (counted); call next() again
     wait,           // the previous job is unfinished: wait for its end, then call after_wait()
-    abort_and_wait, // abandon the previous job, wait until it is gone, then call after_wait()
+    abort_and_wait, // abandon the previous job, wait until it has left, then call after_wait()
     stop,           // stop the executive
   };
   Kind kind{};
-  /// For abort_and_wait, the job to abandon; otherwise the job that starts now or next
+  /// For abort_and_wait, the job to abandon; for other kinds, the job that starts now or next
   std::uint64_t job = 0;
-  Instant nominal{}; // the release that the deadline counts from
+  Instant nominal{}; // the nominal release from which the deadline counts
   ReleaseReason reason = ReleaseReason::overrun;
   friend bool operator==(const ReleaseDecision&, const ReleaseDecision&) = default;
 };
@@ -64,19 +64,20 @@ class ReleaseGrid {
   [[nodiscard]] Instant next() const noexcept { return next_; }
   /// Moves the next release of a sporadic task to `at`, which must not be before next(). The grid continues from there.
   void postpone(Instant at) noexcept { next_ = at; }
-  /// Decides the release at next(); called at that instant or later. `outstanding`: the previous job had not ended by
-  /// next(), even if it has ended since. `exceeded`: a part of that job took longer than its WCET; ignored if
-  /// `outstanding`.
+  /// Decides the release at next(). Must be called at that instant or later. `outstanding`: the previous job had not
+  /// ended by next(), even if it has ended since. `exceeded`: a part of the previous job took longer than its WCET;
+  /// ignored if `outstanding`.
   [[nodiscard]] ReleaseDecision at_release(bool outstanding, bool exceeded = false) noexcept;
-  /// Decides after `wait` or `abort_and_wait`, once the previous job has ended, at `now`. Returns `start`, or `skip` if
-  /// a part of that job `exceeded` its WCET and the policy is skip_next.
+  /// Decides after `wait` or `abort_and_wait`, when the previous job has ended. `now`: the instant of its end.
+  /// `exceeded`: a part of that job took longer than its WCET. Returns `start`, or `skip` if `exceeded` is true and the
+  /// policy is skip_next.
   [[nodiscard]] ReleaseDecision after_wait(Instant now, bool exceeded = false) noexcept;
 
-  /// Drops the release of the `start` that was decided last, since its job has no new input. Called instead of starting
-  /// that job. Returns a `skip`.
+  /// Drops the release of the last `start` decision, since its job has no new input. Call it instead of starting the
+  /// job. Returns a `skip`.
   ReleaseDecision drop() noexcept;
 
-  /// Returns the number of jobs started. They are numbered 0, 1, ...
+  /// Returns the number of jobs started. Jobs are numbered 0, 1, ...
   [[nodiscard]] std::uint64_t released() const noexcept { return jobs_; }
   [[nodiscard]] std::uint64_t skipped() const noexcept { return skipped_; }
 
@@ -91,7 +92,7 @@ class ReleaseGrid {
   Instant next_;
   std::uint64_t jobs_ = 0;
   std::uint64_t skipped_ = 0;
-  bool dropped_ = false; // a release was dropped since the last job started
+  bool dropped_ = false; // true if a release was dropped since the last job started
 };
 
 } // namespace rtexec::policies

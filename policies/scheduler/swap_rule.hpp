@@ -28,7 +28,8 @@ enum class SwapRule : std::uint8_t {
   return SwapRule::demand_paging;
 }
 
-/// True if chunks move in swap operations: one at a time, not preempted, possibly for a job that still waits.
+/// True if chunks move in swap operations. There is one operation at a time, it is not preempted, and it may serve a
+/// job that still waits.
 [[nodiscard]] constexpr bool in_operations(SwapRule rule) noexcept {
   return rule == SwapRule::serial || rule == SwapRule::rt_swap;
 }

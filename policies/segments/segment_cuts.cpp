@@ -12,8 +12,8 @@
 namespace rtexec::policies {
 namespace {
 
-/// The boundaries between the layers of a job. Each has the number of layers before it: boundary 0 is the begin of the
-/// job, and the last boundary its end.
+/// The boundaries between the layers of a job. The number of a boundary is the number of layers before it: boundary 0
+/// is the beginning of the job, and the last boundary is its end.
 class Boundaries {
  public:
   explicit Boundaries(const Layers& layers) : layers_(layers), before_(layers.times.size() + 1) {
@@ -35,11 +35,12 @@ class Boundaries {
   std::vector<Nanos> before_; // the time of all layers before each boundary
 };
 
-/// Computes the carry within one segment while layers are added to its end. The carry is the most bytes of tensors that
-/// live at the same time in the segment and cross its begin or its end.
+/// Computes the carry within one segment while layers are added to its end. The carry is the maximum number of bytes of
+/// tensors that live at the same time in the segment and cross its beginning or its end.
 ///
-/// A tree of maxima over the layers holds these bytes: each tensor that crosses an end is added for its whole life. No
-/// layer behind the segment holds more than its last layer, so the maximum over all layers is that of the segment.
+/// A tree of maxima over the layers holds these bytes: each tensor that crosses the beginning or the end is added for
+/// its whole life. Layers behind the segment hold no more bytes than the segment's last layer. So the maximum over all
+/// layers is that of the segment.
 class Carry {
  public:
   explicit Carry(const Layers& layers)
@@ -65,7 +66,7 @@ class Carry {
         if (tensor.last >= from) add(tensor, tensor.size.count);
   }
 
-  /// Adds the next layer to the segment, and returns the carry within it.
+  /// Adds the next layer to the segment, and returns the carry within the segment.
   Bytes extend() {
     for (const Tensor& tensor : last_read_[end_])
       if (tensor.first >= from_) add(tensor, -tensor.size.count);
@@ -75,8 +76,8 @@ class Carry {
   }
 
  private:
-  /// Adds `bytes` to all layers in the life of a tensor. Sums are modulo 2^64; the sum in a node of the tree never
-  /// becomes negative.
+  /// Adds `bytes` to all layers in the life of a tensor. Sums are modulo 2^64, since `bytes` may stand for a negative
+  /// number; the sum in a node never becomes negative.
   void add(const Tensor& tensor, std::uint64_t bytes) {
     const std::size_t first = std::max<std::size_t>(tensor.first, from_) + leaves_;
     const std::size_t last = tensor.last + leaves_;
@@ -96,8 +97,9 @@ class Carry {
   }
 
   std::size_t leaves_;
-  std::vector<std::uint64_t> most_;  // by node: the maximum over its layers, without what was added to nodes above
-  std::vector<std::uint64_t> added_; // by node: added to all of its layers
+  /// By node: the maximum over its layers, without bytes that were added to nodes above it
+  std::vector<std::uint64_t> most_;
+  std::vector<std::uint64_t> added_;                  // by node: the bytes added to all of its layers
   std::vector<std::vector<Tensor>> made_, last_read_; // by layer
   std::size_t from_ = 0, end_ = 0;
 };
@@ -107,21 +109,22 @@ struct Label {
   Nanos price = 0;
   std::uint32_t cuts = 0;
   Bytes carry;
-  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, of the last two, and so on
+  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, of the last two segments, and so on
   Nanos longest_run = 0;                        // decides between labels of equal costs
-  std::size_t boundary = 0, index = 0;          // the label without the last segment: its boundary, and its index there
+  /// The label before the last segment was added: its boundary, and its index in that boundary's labels
+  std::size_t boundary = 0, index = 0;
 
   [[nodiscard]] auto costs() const { return std::tie(price, cuts, carry, recent); }
 };
 
-/// Returns true if each continuation of `b` is also possible for `a`, at no higher cost.
+/// True if each continuation of `b` is also possible for `a`, at no higher cost.
 bool dominates(const Label& a, const Label& b) {
   return std::tie(a.price, a.cuts) <= std::tie(b.price, b.cuts) && a.carry <= b.carry &&
          std::ranges::equal(a.recent, b.recent, std::ranges::less_equal{});
 }
 
-/// Adds a label to those of one boundary, and removes labels that another one dominates. Of labels with equal costs,
-/// the one with the shorter longest run stays.
+/// Adds a label to the labels of one boundary, and removes labels that another label dominates. Among labels with equal
+/// costs, the label with the shorter longest run stays.
 void keep(std::vector<Label>& labels, const Label& label) {
   if (const auto equal = std::ranges::find(labels, label.costs(), &Label::costs); equal != labels.end()) {
     if (label.longest_run < equal->longest_run) *equal = label;
@@ -200,7 +203,7 @@ class Search {
     }
   }
 
-  /// Returns the layers that fit into no segment of at most the tolerance.
+  /// Returns the layers that fit into no segment within the tolerance.
   [[nodiscard]] std::vector<std::uint32_t> layers_without_segment() const {
     std::vector<std::uint32_t> layers;
     for (std::size_t from = 0, covered = 0; from < boundaries_.end(); ++from) {
@@ -282,8 +285,8 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
   };
   const Layers times{layers.times, layers.overheads, {}, layers.least};
   const Nanos all = std::reduce(layers.times.begin(), layers.times.end());
-  // The longest run is no shorter than the longest layer, and no shorter than the job's time divided by `runs`, the
-  // number of runs in a row.
+  // The longest run is at least the longest layer. It is also at least the job's time divided by `runs`, the number of
+  // consecutive runs.
   const Nanos runs = (Nanos{segments} + launch_ahead) / (1 + launch_ahead);
   Nanos enough = std::max(layers.times.empty() ? 0 : std::ranges::max(layers.times), (all + runs - 1) / runs);
   Nanos too_short = enough - 1;

@@ -1,5 +1,5 @@
-// Cuts the device part of a job into segments: runs of consecutive layers, between which more urgent jobs may get the
-// device. Pure; formulas and proofs: proofs/segment-cuts.md.
+// Cuts the device part of a job into segments. A segment consists of consecutive layers. More urgent jobs may get the
+// device between two segments. Pure; formulas and proofs: proofs/segment-cuts.md.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -13,8 +13,8 @@
 
 namespace rtexec::policies {
 
-/// A tensor of a network, made by layer `first` and read last by layer `last`. It crosses the cuts behind layers first
-/// .. last - 1.
+/// A tensor of a network that layer `first` writes and layer `last` reads last. It crosses the cuts behind layers
+/// `first` .. `last` - 1.
 struct Tensor {
   Bytes size;
   std::uint32_t first = 0;
@@ -24,42 +24,42 @@ struct Tensor {
 /// The layers that a device part executes. Their times add up to at most `longest_time`.
 struct Layers {
   std::vector<Nanos> times;
-  /// By layer but the last: the time that a cut behind the layer adds to the segment that ends there. `unbounded`: no
-  /// cut is allowed there.
+  /// By layer, without the last one: the time that a cut behind the layer adds to the segment that ends there.
+  /// `unbounded`: no cut is allowed there.
   std::vector<Nanos> overheads;
   std::vector<Tensor> tensors;
-  /// The least time that a segment counts for, without its overhead. It does not apply to the last segment.
+  /// The minimum time that is counted for a segment, without its overhead. It does not apply to the last segment.
   Nanos least = 0;
 };
 
-/// The layers behind which a job is cut, ascending. The last layer is not among them.
+/// The layers behind which a job is cut, in ascending order. There is no cut behind the last layer.
 using Cuts = std::vector<std::uint32_t>;
 
 /// Returns the time of each segment: at least `Layers::least`, plus the overhead of the cut that ends it.
 [[nodiscard]] std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts);
-/// Returns the longest run: the longest time of 1 + `launch_ahead` consecutive segments, during which no other job can
-/// get the device.
+/// Returns the longest run. A run is 1 + `launch_ahead` consecutive segments, during which no other job can get the
+/// device.
 [[nodiscard]] Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead);
 
-/// One choice of cuts, and its costs.
+/// One choice of cuts and its costs.
 struct Segmentation {
   Cuts cuts;
-  Nanos overhead = 0; // of all cuts
-  /// The most bytes of tensors that cross a cut and live at the same time. Each counts for its whole life; no placement
-  /// in memory needs less.
+  Nanos overhead = 0; // the overhead of all cuts
+  /// The carry: the maximum number of bytes of tensors that cross a cut and live at the same time. Each tensor counts
+  /// for its whole life. No placement of tensors in memory needs less.
   Bytes carry;
 };
 
 /// Returns the costs of these cuts.
 [[nodiscard]] Segmentation segmentation_of(const Layers& layers, const Cuts& cuts);
 
-/// The best choices of cuts: no other choice has both less overhead and less carry.
+/// The best choices of cuts: for each of them, no other choice has both less overhead and less carry.
 struct CutChoice {
-  /// Sorted by rising overhead (of equal ones by rising number of cuts), and falling carry. Empty: no choice is within
-  /// the tolerance.
+  /// Sorted by rising overhead, then by rising number of cuts; the carry falls. Empty: no choice is within the
+  /// tolerance.
   std::vector<Segmentation> ways;
-  /// If `ways` is empty: the layers that fit into no segment. If there are none such: the layers behind the last
-  /// boundary that cuts can reach, up to the next allowed cut.
+  /// Set only if `ways` is empty: the layers that fit into no segment. If each layer fits, the layers from the last
+  /// boundary that cuts can reach up to the next allowed cut.
   std::vector<std::uint32_t> too_long;
 };
 
@@ -67,21 +67,21 @@ struct CutChoice {
 /// `max_launch_ahead`.
 [[nodiscard]] CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead);
 
-/// Returns the choices with at most `segments` >= 1 segments whose longest run is least, by rising number of cuts.
-/// There is always one.
+/// Returns the choices with at most `segments` >= 1 segments that have the shortest longest run, by rising number of
+/// cuts. There is always at least one choice.
 [[nodiscard]] CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead);
 
-/// Returns the longest run between 0 and `longest` for which `tolerated(run)` holds, or nullopt if it fails for 0. If a
-/// run is tolerated, every shorter one must be, too.
+/// Returns the longest run between 0 and `longest` for which `tolerated(run)` holds, or nullopt if it does not hold for
+/// 0. If `tolerated` holds for a run, it must hold for every shorter run.
 [[nodiscard]] std::optional<Nanos> max_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated);
 
 /// The segments of several tasks: their times, by task.
 using SetSegments = std::span<const std::vector<Nanos>>;
 
-/// Cuts the tasks one after the other, from the most urgent to the least urgent. Each gets the cuts with the least
-/// overhead whose longest run is within its tolerance. `tolerance(segments)` returns the longest run that the next task
-/// may have; `segments` are those of the tasks that are cut already. Stops after the first task without such cuts.
-/// Purpose: proofs/segment-cuts.md.
+/// Cuts the tasks one after the other, from the most urgent to the least urgent. Each task gets the cuts with the least
+/// overhead among those whose longest run is within its tolerance. `tolerance(segments)` returns the longest run that
+/// the next task may have; `segments` are those of the tasks that are already cut. Stops after the first task without
+/// such cuts. Purpose: proofs/segment-cuts.md.
 [[nodiscard]] std::vector<CutChoice> cut_set(std::span<const Layers> tasks,
                                              const std::function<Nanos(SetSegments segments)>& tolerance,
                                              unsigned launch_ahead);

@@ -1,6 +1,6 @@
-// Plans the stream of a task: its constants are loaded while a job executes, through a ring of frames. The plan says
-// where jobs are cut, which chunks each segment reads, and how many frames the ring has. streaming.hpp computes the
-// costs. Set-up only: allocates.
+// Plans the stream of a task. A stream loads the task's constants while a job executes, through a ring of frames
+// (physical chunks). The plan states where jobs are cut, which chunks each segment reads, and how many frames the ring
+// has. streaming.hpp computes the costs. Set-up only: allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -13,12 +13,13 @@
 
 namespace rtexec::policies {
 
-/// Returns ranges that contain those in `reads` and are in the order that a stream needs: neither end ever decreases,
-/// and no chunk is left out. `reads`: the chunks that each layer reads, of `chunks` in all.
+/// Extends the ranges in `reads` so that they have the order that a stream needs: neither begin nor end decreases from
+/// one layer to the next, and no chunk is left out. `reads`: by layer, the chunks that it reads. `chunks`: the number
+/// of chunks of the task.
 [[nodiscard]] std::vector<SlotRange> in_order(std::vector<SlotRange> reads, std::uint32_t chunks);
 
-/// Returns the cuts of a stream: one before each layer that reads a chunk for the first time. `reads`: by layer, as
-/// from in_order().
+/// Returns the cuts of a stream: one before each layer that reads a chunk for the first time. `reads`: by layer; the
+/// result of in_order().
 [[nodiscard]] Cuts stream_cuts(std::span<const SlotRange> reads);
 
 /// Returns the chunks that each segment reads.
@@ -27,7 +28,7 @@ namespace rtexec::policies {
 /// Returns the segments as the layers of a stream. `reads`: by segment.
 [[nodiscard]] std::vector<StreamLayer> stream_layers(std::span<const Nanos> segments, std::span<const SlotRange> reads);
 
-/// Returns the smallest ring with which a job takes at most an eighth longer than with the best ring. The load of the
+/// Returns the smallest ring with which a job takes at most 1/8 longer than with the best ring. The time to load the
 /// ring counts as part of the job.
 [[nodiscard]] std::uint32_t ring_for(std::span<const StreamLayer> layers, const StreamCosts& costs);
 

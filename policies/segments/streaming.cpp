@@ -12,7 +12,7 @@ constexpr std::size_t max_choices = 256; // the choices of resident chunks that 
 
 std::uint32_t chunks_of(std::span<const StreamLayer> layers) { return layers.empty() ? 0 : layers.back().end; }
 
-/// Returns for each chunk the last layer that reads it.
+/// Returns by chunk the last layer that reads it.
 std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   std::vector<std::uint32_t> readers(chunks_of(layers));
   for (std::uint32_t j = 0; j < layers.size(); ++j)
@@ -20,12 +20,12 @@ std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   return readers;
 }
 
-/// Returns the time by which `copied` copies of the stream delay a concurrent load, if each of them interrupts it.
+/// Returns the time by which `copied` copies of the stream delay a concurrent load, if each copy interrupts the load.
 Nanos copies(std::uint64_t copied, const StreamCosts& costs) {
   return bounded(Wide{copied} * (Wide{costs.copy} + costs.begin + costs.resume));
 }
 
-/// Returns when a chunk has been loaded into a frame that became free at `free`. `landed`: when the chunk before it was
+/// Returns when a chunk has been loaded into a frame that becomes free at `free`. `landed`: when the previous chunk was
 /// loaded.
 Nanos landing(Nanos landed, Nanos free, const StreamCosts& costs) {
   return bounded(std::max<Wide>(landed, Wide{free} + costs.in_flight + costs.begin) + costs.copy);
@@ -36,28 +36,28 @@ Nanos landing(Nanos landed, Nanos free, const StreamCosts& costs) {
 /// A frame of the ring, and the chunk in it.
 struct Frame {
   std::uint32_t reader = 0; // the last layer that reads the chunk
-  Nanos free = unbounded;   // the end of that layer; unbounded: it has not ended yet
+  Nanos free = unbounded;   // the end of that layer; unbounded: the layer has not ended yet
 };
 
-/// A partial solution of ResidentSearch, which decides chunk by chunk in the order of their first use: a chunk is
-/// either resident or streamed. It holds these decisions and the execution up to the current layer.
+/// A partial solution of ResidentSearch. The search decides for each chunk, in the order of first use, whether the
+/// chunk is resident or streamed. A choice holds the decisions so far, and the execution up to the current layer.
 struct Choice {
   Nanos end = 0;    // the end of the last executed layer
   Nanos landed = 0; // when the last copied chunk was loaded
   std::vector<std::uint32_t> resident;
-  std::vector<Frame> frames; // by age, the oldest chunk first; there may be fewer than the ring has
-  Nanos least = 0;           // a lower bound on the execution time, whatever is decided for later chunks
+  std::vector<Frame> frames; // sorted by age, the oldest chunk first; may have fewer entries than the ring has frames
+  Nanos least = 0;           // a lower bound on the execution time, for all decisions on later chunks
 };
 
-/// Returns a measure of the k-th newest frame that is smaller if the frame becomes free earlier. A frame that does not
-/// exist counts as always free.
+/// Returns a sort key of the k-th newest frame. The key is smaller if the frame becomes free earlier. A frame that does
+/// not exist counts as always free.
 std::pair<std::uint32_t, Nanos> newest(const Choice& choice, std::size_t k) {
   if (k >= choice.frames.size()) return {0, -1};
   const Frame& frame = choice.frames[choice.frames.size() - 1 - k];
   return frame.free < unbounded ? std::pair{0U, frame.free} : std::pair{frame.reader + 1, Nanos{0}};
 }
 
-/// Returns true if `a` is no worse than `b`, whatever is decided for later chunks.
+/// True if `a` is no worse than `b` for all decisions on later chunks.
 bool dominates(const Choice& a, const Choice& b) {
   if (a.end > b.end || a.landed > b.landed || a.resident.size() > b.resident.size()) return false;
   for (std::size_t k = 0; k < a.frames.size(); ++k)
@@ -108,8 +108,8 @@ class ResidentSearch {
     keep_best(std::move(next));
   }
 
-  /// Streams the chunk: gives it a frame of the ring. Returns false if all frames hold chunks that layers still have to
-  /// read.
+  /// Streams the chunk: assigns a frame of the ring to it. Returns false if later layers still have to read the chunks
+  /// in all frames.
   bool stream(Choice& choice, std::uint32_t chunk) const {
     if (choice.frames.size() == ring_) {
       if (ring_ == 0 || choice.frames.front().free == unbounded) return false;
@@ -126,8 +126,8 @@ class ResidentSearch {
       if (frame.reader == layer) frame.free = choice.end;
   }
 
-  /// Returns a lower bound on the execution time. It assumes that every frame is free at once, and that the next chunks
-  /// are those that need no copy.
+  /// Returns a lower bound on the execution time. For the bound, every frame is free at once, and the chunks that need
+  /// no copy come first.
   [[nodiscard]] Nanos least(std::uint32_t layer, std::uint32_t chunk, const Choice& choice) const {
     const std::size_t spared = chunk + (resident_ - choice.resident.size()) + (ring_ - choice.frames.size());
     Wide most = Wide{std::max(choice.end, choice.landed)} + rest_[layer];
@@ -156,7 +156,7 @@ class ResidentSearch {
   std::vector<std::uint32_t> readers_;
   std::vector<Nanos> rest_; // by layer: the time of this layer and all later ones
   std::vector<Choice> choices_;
-  Nanos dropped_ = unbounded; // the smallest bound of choices that were dropped although they may be better
+  Nanos dropped_ = unbounded; // the smallest bound of the choices that were dropped although they may be better
 };
 
 } // namespace
