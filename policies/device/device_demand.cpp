@@ -3,21 +3,21 @@
 namespace rtexec::policies {
 namespace {
 
-/// A walk (see analyse_demand) looks ahead after so many steps.
+/// The search of analyse_demand() examines an instant ahead of its turn after every so many steps.
 constexpr int timeout = 16;
 
-/// No sum of demand exceeds this value.
+/// No sum of demand reaches this value.
 constexpr Wide any_demand = Wide{1} << 126;
 
-/// One sound way to charge jobs: the charges of each task. It holds for intervals shorter than `below`.
+/// One sound way to charge jobs, as charges of each task. It is valid for intervals shorter than `below`.
 struct Way {
   struct Charge {
     Nanos cost = 0;     // for each job that is due in the interval
-    Nanos blocking = 0; // of a job that is due later
-    Nanos tail = 0;     // added once: the largest among tasks with due jobs
+    Nanos blocking = 0; // the blocking by a job that is due later
+    Nanos tail = 0;     // the largest one among tasks with due jobs is added once
   };
   std::vector<Charge> tasks;
-  Nanos background = 0; // blocking in every interval
+  Nanos background = 0; // the blocking that counts in every interval
   Nanos below = unbounded;
 };
 
@@ -28,7 +28,7 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
   return first;
 }
 
-/// Returns the charges for intervals in which only jobs without a load are due. These bypass the jobs that are loaded,
+/// Returns the charges for intervals in which only jobs without a load are due. Such jobs bypass jobs that load chunks,
 /// so that no load delays them.
 Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   const Nanos background = std::max(others.background.execution, others.below.run);
@@ -39,7 +39,7 @@ Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
 }
 
 /// Returns the charges for loads that overlap executions, one for each value of lambda (overlap.hpp). `rests`: a task
-/// that executes no job when the interval begins, in intervals shorter than `below`.
+/// that executes no job when the interval begins. `below`: the charges are valid for shorter intervals only.
 std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
                             std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
   std::vector<DevicePart> parts;
@@ -54,8 +54,8 @@ std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surrounding
   return ways;
 }
 
-/// Returns the charges for intervals so short that only jobs of one task are due. No job of that task executes when
-/// such an interval begins: it would be done by its deadline, before the next job is requested.
+/// Returns the charges for intervals so short that only jobs of one task are due. When such an interval begins, no job
+/// of that task executes: the job would end by its deadline, before the next job is requested.
 std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
   const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
   Nanos second = unbounded;
@@ -82,7 +82,7 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
   return result;
 }
 
-/// Computes h(t): for each t, the least over all ways to charge jobs.
+/// Computes h(t). For each t, h(t) is the smallest value over all ways to charge jobs.
 class DeviceDemand {
  public:
   DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
@@ -107,8 +107,8 @@ class DeviceDemand {
     return *least;
   }
 
-  /// Returns a bound on a busy period: the time without a break in which some real-time job is pending. `unbounded` if
-  /// none is found after a few steps.
+  /// Returns a bound on the busy periods, in which some real-time job is pending at every instant. Returns `unbounded`
+  /// if no bound is found after a few steps.
   Nanos busy_period() const {
     constexpr int few_steps = 1000;
     const Way* way = lightest();
@@ -129,17 +129,18 @@ class DeviceDemand {
     return found.settled ? bounded(Wide{found.value} + tail) : unbounded;
   }
 
-  /// Returns the most by which h may fall when t grows: h(t') <= max(h(t), demand(t) + rise) for all t' < t. It falls
-  /// if a job that is not yet due blocks for longer than it demands once it is due.
+  /// Returns the most by which h may decrease when t grows: h(t') <= max(h(t), demand(t) + rise) for all t' < t. h
+  /// decreases if a job that is not yet due blocks for longer than it demands once it is due.
   Nanos rise() const {
     Nanos rise = 0;
     for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
     return rise;
   }
 
-  /// Returns an instant beyond which t - h(t) >= `slack`, for all t after the largest relative deadline. If the charges
-  /// of a way have utilisation U < 1, h(t) <= U t + sum (T - d) C / T + work that comes once. More urgent classes add
-  /// at most (h(t) + J) / T + 1 jobs for each of their tasks. Returns nullopt if there is no such instant.
+  /// Returns an instant after which t - h(t) >= `slack`. The result is valid for all t after the largest relative
+  /// deadline; nullopt: there is no such instant. If the charges of a way have utilisation U < 1, h(t) <= U t + sum (T
+  /// - d) C / T + work that comes once. d: deadline; T: period; C: cost. Each task of a more urgent class adds at most
+  /// (h(t) + J) / T + 1 jobs; J is its jitter.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {
@@ -171,14 +172,14 @@ class DeviceDemand {
     return work;
   }
 
-  /// Returns the work of more urgent classes until it and `own` are done. If the total exceeds `instant`, the result is
-  /// only a part of it.
+  /// Returns the work of more urgent classes until that work and `own` are done. If the total exceeds `instant`, the
+  /// result is only a part of the work.
   Wide above(Nanos own, Nanos instant) const {
     return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
   }
 
-  /// Returns the way with the least utilisation among those for intervals of any length; null if the device is
-  /// overloaded.
+  /// Returns the way to charge jobs with the least utilisation, among those valid for intervals of any length. Returns
+  /// null if the device is overloaded.
   const Way* lightest() const {
     const Way* lightest = nullptr;
     Nanos least = 0;
@@ -216,7 +217,7 @@ Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
   return last;
 }
 
-/// Limits h(t) by the busy period: no job ends later than `busy` after the begin of an interval, whatever is due in it.
+/// Limits h(t) by the busy period: all jobs that are due in an interval end at most `busy` after it begins.
 Demand within(Demand demand, Wide busy) {
   demand.blocking = static_cast<Nanos>(std::min<Wide>(demand.blocking, busy));
   demand.demand = std::min(demand.demand, busy - demand.blocking);
@@ -225,7 +226,7 @@ Demand within(Demand demand, Wide busy) {
 }
 
 /// Returns the demand of a device part that is longer than its own deadline, or nullopt if there is none. If there is
-/// one, no search is needed.
+/// such a part, no search is needed.
 std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
   std::optional<Demand> worst;
   for (const DemandTask& task : tasks) {
@@ -257,7 +258,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   const DeviceDemand device(tasks, others);
   const Nanos found = device.busy_period();
   analysis.busy_known = found < unbounded;
-  const Wide busy = analysis.busy_known ? Wide{found} : any_demand; // if unknown, it does not limit later instants
+  const Wide busy = analysis.busy_known ? Wide{found} : any_demand; // an unknown busy period does not limit the demand
   const auto at = [&](Nanos instant) { return within(device.at(instant), busy); };
   analysis.tightest = at(last.deadline);
   analysis.slack.assign(tasks.size(), analysis.tightest.slack());
@@ -273,9 +274,9 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + min_slack());
   if (highest >= unbounded) return analysis;
 
-  // Let s be the smallest slack found so far, and h' the maximum of h up to t. Then the slack is at least s everywhere
-  // from h' + s up to t, so the walk continues below h' + s. If it advances slowly, it examines the next relative
-  // deadline ahead of its turn.
+  // Let s be the smallest slack found so far, and h' the maximum of h up to t. Then the slack is at least s for all
+  // instants from h' + s up to t, so the search continues below h' + s. If the search advances slowly, it examines the
+  // next relative deadline ahead of its turn.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;
@@ -292,7 +293,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % timeout == timeout - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
-    // Instants with the same slack as that deadline are not skipped.
+    // Instants with the same slack as the deadline that was examined ahead are not skipped.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;

@@ -3,7 +3,7 @@
 namespace rtexec::policies {
 namespace {
 
-/// Returns the longest interval in which the device is busy with `own` and more urgent work.
+/// Returns the length of the longest interval in which the device is busy with `own` and more urgent work.
 FixedPoint busy_period(const Load& own, std::span<const Load> higher, std::span<const Load> above, Nanos blocking,
                        Nanos first_jobs) {
   return least_fixed_point(std::min(blocking + own.cost + first_jobs, unbounded), unbounded, [&](Nanos length) {
@@ -20,14 +20,15 @@ Wide work_until(Nanos start, std::span<const Load> loads) {
   return work;
 }
 
-/// Returns when a job begins, after other work has taken `once` and more urgent jobs the time that they need meanwhile.
-/// `from` must not exceed the result; the iteration starts there.
+/// Returns when a job begins. Before that, other work takes `once`, and more urgent jobs execute. `from`: where the
+/// iteration starts; it must not exceed the result.
 FixedPoint start_after(Wide once, std::span<const Load> higher, std::span<const Load> above, Nanos from, Nanos limit) {
   return least_fixed_point(from, limit,
                            [&](Nanos start) { return once + work_until(start, higher) + work_until(start, above); });
 }
 
-/// Returns the cost of one job of each load. Every window in which a job waits contains at least these.
+/// Returns the sum of the costs of one job of each load. Every window in which a job waits contains at least these
+/// jobs.
 Nanos first_jobs_of(std::span<const Load> higher) {
   Wide sum = 0;
   for (const Load& load : higher) sum += load.cost;
@@ -69,7 +70,7 @@ DeviceResponse device_response(const Load& own, Course course, std::span<const L
   if (!busy.settled) return response;
 
   const Wide jobs = std::max<Wide>(jobs_in(own, busy.value), 1);
-  // The begin of `Course::rest` of job number `job`, counted from the begin of the busy period
+  // The beginning of `Course::rest` of job number `job`, counted from the beginning of the busy period
   Nanos start = std::min(once + first_jobs, unbounded);
   for (Wide job = 0; job < jobs; ++job) {
     const Wide before = once + job * own.cost;
@@ -77,8 +78,8 @@ DeviceResponse device_response(const Load& own, Course course, std::span<const L
     const FixedPoint last = above.empty() ? FixedPoint{found.value + course.body, found.settled}
                                           : start_after(before + course.body + work_until(found.value, higher), {},
                                                         above, found.value + course.body, unbounded);
-    // Job 0 is requested when the busy period begins or later. Job k may be requested up to `jitter` before k periods
-    // have passed since that begin.
+    // Job 0 is requested when the busy period begins, or later. Job k may be requested up to `jitter` earlier than k
+    // periods after the beginning of the busy period.
     const auto offset = static_cast<Nanos>(job * own.period);
     const Nanos end = last.value + course.rest;
     response.from_release = std::max(response.from_release, own.jitter + end - offset);

@@ -7,42 +7,42 @@
 
 namespace rtexec::policies {
 
-/// Bounds on the end of a device part. If it is not settled, `from_release` exceeds the limit, or is only the value at
-/// which the iteration stopped.
+/// Bounds on the end of a device part. If a response is not settled, `from_release` either exceeds the limit or is only
+/// the value at which the iteration stopped.
 struct DeviceResponse {
-  Nanos from_release = 0; // after the nominal release
-  Nanos from_request = 0; // after the request, however early that came
+  Nanos from_release = 0; // the latest end after the nominal release
+  Nanos from_request = 0; // the longest time from the request to the end, whenever the request comes
   bool settled = false;
 };
 
-/// Returns the better of two bounds on the same response. A bound that is neither settled nor above `limit` gives no
-/// information.
+/// Returns the better of two bounds on the same response. A bound that is not settled and does not exceed `limit` gives
+/// no information.
 [[nodiscard]] DeviceResponse better(const DeviceResponse& a, const DeviceResponse& b, Nanos limit);
 
-/// The work of the examined job. Jobs of higher priority may go before it until its `lead` is done. Jobs of more urgent
-/// classes may do so until its `body` is done as well. Nothing goes before its `rest`. The sum may differ from
-/// `Load::cost`, the time that the job costs the jobs after it.
+/// The work of the examined job, in three successive parts. Jobs of higher priority may execute before `lead` is done.
+/// Jobs of more urgent classes may execute before `lead` and `body` are done. No other job delays `rest`. The sum of
+/// the three may differ from `Load::cost`, the time that the job costs later jobs.
 struct Course {
   Nanos lead = 0;
   Nanos rest = 0;
-  Nanos body = 0; // between lead and rest
+  Nanos body = 0; // the part between lead and rest
 };
 
 /// Returns the response of a job of task `own`. `higher`: loads of higher priority; `above`: loads of more urgent
 /// classes. `blocking`: the longest device part of lower priority, which blocks at most once. `Load::jitter` is the
-/// latest request after the nominal release. Stops as soon as from_release exceeds `limit`.
+/// longest time from the nominal release to the request. Stops as soon as from_release exceeds `limit`.
 ///
-/// Examines every job of the busy period of this priority level, not just the first, since a job can be delayed by the
-/// job of its own task before it (Davis, Burns, Bril, Lukkien: Controller Area Network schedulability analysis:
-/// refuted, revisited and revised, 2007).
+/// The function examines every job of the busy period of this priority level, not only the first. The reason is that
+/// the previous job of the same task can delay a job (Davis, Burns, Bril, Lukkien: Controller Area Network
+/// schedulability analysis: refuted, revisited and revised, 2007).
 [[nodiscard]] DeviceResponse device_response(const Load& own, Course course, std::span<const Load> higher,
                                              Nanos blocking, Nanos limit, std::span<const Load> above = {});
 
-/// Returns when the `rest` (see Course) of the first job of a busy period begins, counted from its request. Later jobs
-/// may exceed this value. Stops beyond `limit`.
+/// Returns when the `rest` (see Course) of the first job of a busy period begins, counted from the job's request. The
+/// value for later jobs may be larger. Stops when the result exceeds `limit`.
 [[nodiscard]] FixedPoint first_start(Nanos lead, std::span<const Load> higher, Nanos blocking, Nanos limit);
 
-/// Returns the response of a job that nothing overtakes once it has begun.
+/// Returns the response of a job that executes without interruption once it has started.
 [[nodiscard]] inline DeviceResponse device_response(const Load& own, std::span<const Load> higher, Nanos blocking,
                                                     Nanos limit) {
   return device_response(own, {.lead = 0, .rest = own.cost}, higher, blocking, limit);

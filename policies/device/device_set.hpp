@@ -1,4 +1,4 @@
-// A device and the tasks that share it. For tests of the device alone, and to choose how many chunks each task swaps.
+// A device and the tasks that share it, for tests of the device alone and for choosing how many chunks each task swaps.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -17,19 +17,22 @@ struct DeviceTask {
   Nanos period = 1;
   Nanos deadline = 0;  // at most the period
   Nanos execution = 0; // C
-  /// C as an end-to-end analysis charges it, for condition (M) (swap_bounds.hpp) in searches for volumes; 0: C
+  /// C as the end-to-end analysis charges it; 0: `execution`. Searches for volumes use it for condition (M)
+  /// (swap_bounds.hpp)
   Nanos charged = 0;
-  std::uint32_t least = 0; // number of swapped chunks: fixed if least == most, otherwise chosen up to `most`
+  /// The least number of swapped chunks; the number is fixed if least == most, and otherwise chosen up to `most`
+  std::uint32_t least = 0;
   std::uint32_t most = 0;
-  std::uint32_t constants = 0; // the first chunks that are constant: they are dropped instead of copied out
-  bool real_time = true;       // false: best effort; its jobs only block
+  /// The number of chunks, the first ones, that are constant: these are dropped instead of copied out
+  std::uint32_t constants = 0;
+  bool real_time = true; // false: best effort; its jobs only block other tasks
 };
 
 struct DeviceSet {
-  std::vector<DeviceTask> tasks;    // under static priority in the order of priorities, the most urgent first
+  std::vector<DeviceTask> tasks;    // under static priority sorted by priority, the most urgent first
   std::uint32_t overflow = 0;       // V: number of missing chunks
-  unsigned copy_engines = 1;        // 2: copies in and out run concurrently
-  SwapRule rule = SwapRule::serial; // for baker, demand and rta: serial or rt_swap
+  unsigned copy_engines = 1;        // 2: copy-in and copy-out run concurrently
+  SwapRule rule = SwapRule::serial; // the rule for the tests baker, demand and rta: serial or rt_swap
   SwapCost cost;
 
   /// True if a chunk may have to be copied out to free its frame (physical chunk).

@@ -16,7 +16,7 @@ void conclude(DeviceVerdict& verdict, Nanos left, Nanos right) {
   verdict.proved = left <= right;
 }
 
-/// The times of the jobs of a set if swap-out, swap-in and execution follow each other, and their blocking.
+/// The times and the blocking of the jobs of a set, if swap-out, swap-in and execution of a job follow each other.
 struct SerialJobs {
   SerialJobs(const DeviceSet& set, const Volumes& volumes) : blocking(set.rule, 0) {
     const SwapCharges swap(set, volumes);
@@ -57,12 +57,13 @@ std::vector<std::size_t> by_deadline(const DeviceSet& set) {
   return order;
 }
 
-/// Tests for each k: B_k / D_k + sum over D_i <= D_k of e_i / D_i <= 1. B_k: the blocking of task k; e_i: the time of a
-/// job of task i.
+/// Tests for each task k: B_k / D_k + sum over D_i <= D_k of e_i / D_i <= 1. B_k: the blocking of task k; D_k, D_i:
+/// deadlines; e_i: the time of a job of task i.
 void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const SerialJobs jobs(set, volumes);
   const std::vector<std::size_t> order = by_deadline(set);
-  std::vector<Nanos> longest(order.size() + 1, 0); // blocking by the tasks from this position on
+  // By position in `order`: the longest blocking by this task and later ones
+  std::vector<Nanos> longest(order.size() + 1, 0);
   std::vector<std::optional<std::size_t>> by(order.size() + 1);
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
     if (!set.tasks[i].real_time && jobs.blocked_by(i) > longest.back()) {
@@ -123,7 +124,7 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-/// Returns the device parts as the rule `pipelined` sees them.
+/// Returns the device parts as the rule `pipelined` charges them.
 std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
   const SwapCharges swap(set, volumes);
   const std::uint64_t frames = swap.total() - set.overflow;
@@ -185,7 +186,7 @@ void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verd
 
 // ---- response times ----
 
-/// Adds the response of one task to the verdict, which keeps the one with the least slack.
+/// Adds the response of one task to the verdict. The verdict keeps the response with the least slack.
 void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found,
                 Nanos blocking) {
   verdict.proved = verdict.proved && found.settled && found.from_release <= timing.deadline;
@@ -220,14 +221,14 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
   }
 }
 
-/// With more tasks than this, only the charges with the least utilisation are examined
+/// For a set with more tasks than this, only the charges with the least utilisation are examined
 constexpr std::size_t many = 64;
 
 /// The charges for one value of lambda (overlap.hpp), for the tasks examined so far.
 struct Charging {
   std::vector<Load> higher;    // loads of the more urgent tasks
-  double share = 0;            // the share of the device that these take
-  std::vector<Nanos> blocking; // by task: the blocking by it and less urgent ones
+  double share = 0;            // the share of the device that the loads in `higher` take
+  std::vector<Nanos> blocking; // by task: the longest blocking by this task and less urgent ones
 };
 
 Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
@@ -238,8 +239,8 @@ Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
   return charging;
 }
 
-/// Computes the responses. For a task that loads no chunks and is more urgent than all that do, loads have no effect.
-/// Stops after the first task that is late.
+/// Computes the responses. Loads have no effect on a task that loads no chunks if no more urgent task loads chunks
+/// either. Stops after the first task that is late.
 void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const std::vector<Overlap> all = overlaps(parts_of(set, volumes), {});
   std::vector<Charging> charged;

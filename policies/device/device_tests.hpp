@@ -1,5 +1,5 @@
-// Tests of the device alone, side by side: the verdict of each test on the same set, with the swap volumes that suit
-// the test best. Formulas, proofs and the scheduler of each test: proofs/. Set-up only: allocates.
+// Tests of the device alone, for comparison: the verdict of each test on the same set, each with the swap volumes that
+// suit it best. Formulas, proofs and the scheduler that each test assumes: proofs/. Set-up only: allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -22,23 +22,23 @@ using DeviceTest = AdmissionTest;
 struct DeviceVerdict {
   DeviceTest test{};
   bool proved = false;
-  Volumes volumes{};                     // the volumes that are proved, or that come closest; empty: no volumes fit
-  std::optional<std::size_t> limiting{}; // the task that is tightest
-  std::optional<std::size_t> blocker{};  // the task that blocks; absent: none, or not one alone
-  // The inequality `left <= right` at the tightest instant or task. In theorem1 and baker both are shares of one
+  Volumes volumes{}; // the volumes that are proved, or that come closest to it; empty: no volumes fit
+  std::optional<std::size_t> limiting{}; // the task with the least slack
+  std::optional<std::size_t> blocker{};  // the task that blocks; absent: no task, or several together
+  // The inequality `left <= right` at the tightest instant or task. In theorem1 and baker, both sides are shares of one
   // second.
   Nanos left = 0;
   Nanos right = 0;
-  Nanos demand = 0;   // the part of `left` for jobs
-  Nanos blocking = 0; // the part of `left` for work that began before them
+  Nanos demand = 0;   // the part of `left` that is demand of jobs
+  Nanos blocking = 0; // the part of `left` that is blocking by work that began earlier
   /// The length of the tightest interval, or the deadline of the tightest task; theorem1: the shortest period
   Nanos instant = 0;
   Nanos slack = 0; // how much longer the blocking could be
-  /// Response bounds by task, if proved by demand, rta or pipelined; 0 for best-effort tasks
+  /// Bounds on the responses, by task, if demand, rta or pipelined proves the set; 0 for best-effort tasks
   std::vector<Nanos> responses{};
 };
 
-/// Tests the set with `volumes`, which must fit.
+/// Tests the set with `volumes`. The volumes must fit (see fits()).
 [[nodiscard]] DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, const Volumes& volumes);
 
 /// Tests the set with volumes chosen for the test.

@@ -8,13 +8,13 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t max_charges = 4096; // about so many are computed: values of lambda times tasks
+constexpr std::size_t max_charges = 4096; // the approximate limit on computed charges: values of lambda times tasks
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t max_lambdas = 64;
 
-/// Returns the values of lambda to examine: 0, every C - delay, and every o up to the longest C. Between these, charges
-/// are linear in lambda, so no other value gives a smaller sum. If there are many, returns only some of them: each is
-/// sound by itself.
+/// Returns the values of lambda to examine: 0, every C - delay, and every o up to the longest C. Between these values,
+/// charges are linear in lambda, so no other value gives a smaller sum. If there are too many values, returns only some
+/// of them: the charges for each value are sound.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
@@ -58,7 +58,7 @@ std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart backgrou
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
   if (tasks == 1) rests = 0;
-  // One best-effort job can execute while another one is staged
+  // One best-effort job can execute while another best-effort job is staged
   if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
   for (const Nanos lambda : lambdas(parts)) {
     Overlap& added = list.emplace_back(overlap(parts, below, rests, lambda));

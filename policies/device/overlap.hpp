@@ -1,5 +1,5 @@
-// The costs of jobs on a device that loads the chunks of one staged job while another job executes: the `pipelined`
-// rule, and each level of `segmented`. Formulas and proofs: proofs/pipelined.md, segmented.md.
+// The costs of jobs on a device that loads the chunks of one staged job while another job executes. This is so under
+// the rule `pipelined`, and on each level of `segmented`. Formulas and proofs: proofs/pipelined.md, segmented.md.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -13,13 +13,13 @@ namespace rtexec::policies {
 /// A task's device part.
 struct DevicePart {
   Nanos execution = 0; // C
-  Nanos load = 0;      // o: loading its chunks, if none is resident and every frame is taken; 0: it never swaps
-  Nanos delay = 0;     // by how much a load during its execution may end later; at most C
+  Nanos load = 0;  // o: the time to load its chunks if none is resident and every frame is occupied; 0: it never swaps
+  Nanos delay = 0; // the most by which a load during its execution may end later; at most C
 };
 
-/// Work that less urgent classes have begun and that is not interrupted.
+/// Work of less urgent classes that has started and cannot be interrupted.
 struct Below {
-  Nanos run = 0;    // their longest run: segments without a point at which other jobs can go first
+  Nanos run = 0;    // their longest run: segments between two points at which other jobs can go first
   Nanos flight = 0; // the time until their chunk transfers in flight have ended
 };
 
@@ -30,23 +30,22 @@ struct Below {
 struct Overlap {
   struct Charge {
     Nanos cost = 0; // e = lambda + gamma + omega: for each job that is more urgent, or due
-    Nanos lead = 0; // lambda + omega: the part of e before its execution
-    Nanos tail = 0; // C - gamma: the time that the last execution takes beyond the sum of all e
+    Nanos lead = 0; // lambda + omega: the part of e before the job's execution
+    Nanos tail = 0; // C - gamma: the time by which the last execution exceeds the sum of all e
     /// Blocking by a less urgent job that is staged while another one executes: gamma + omega + lambda + max(longest
-    /// gamma of another task, `Below::run`) + `Below::flight`. The longest gamma leaves out the task `rests` (a
-    /// parameter of overlaps()), because no job of it executes when the interval begins
+    /// gamma of another task, `Below::run`) + `Below::flight`. The longest gamma does not include the task `rests` (a
+    /// parameter of overlaps()), because no job of that task executes when the interval begins
     Nanos blocking = 0;
   };
   std::vector<Charge> tasks;
-  /// Blocking by best-effort jobs. If there are none: max(longest gamma of a task other than `rests`, `Below::run`) +
-  /// `Below::flight`
+  /// Blocking by best-effort jobs. If there are no best-effort jobs: max(longest gamma of a task other than `rests`,
+  /// `Below::run`) + `Below::flight`
   Nanos background = 0;
 };
 
-/// Returns the charges for each value of lambda at which a sum of charges can be smallest; each one is a sound bound by
-/// itself. `background`: the longest parts of best-effort tasks. `rests`: the index of a task none of whose jobs
-/// executes when the examined interval begins, so that it does not block there. A task that is alone on the device is
-/// always such a task.
+/// Returns the charges for each value of lambda at which a sum of charges can be smallest. Each of them is a sound
+/// bound. `background`: the longest parts of best-effort tasks. `rests`: the index of a task that executes no job when
+/// the examined interval begins, and so does not block. If there is only one task, it is always `rests`.
 [[nodiscard]] std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart background,
                                             const Below& below = {}, std::optional<std::size_t> rests = {});
 

@@ -15,12 +15,12 @@ namespace {
 
 constexpr unsigned top_class = 0;
 constexpr unsigned first_level = 1;
-/// Two limits on blocking that differ by less than this lead to the same cuts.
+/// The resolution of limits on blocking: limits that differ by less than this lead to the same cuts.
 constexpr Nanos step = 1'000;
 
 using Times = std::vector<Nanos>;
 
-// ---- one choice in times ----
+// ---- the times of one choice ----
 
 /// Returns the largest swap volume (in chunks) of the other tasks on the same level.
 std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
@@ -86,8 +86,8 @@ struct Verdict {
   double lateness = 0; // the sum over tasks of (lateness / deadline), plus 1 for an overloaded device
 };
 
-/// Returns the slacks of the real-time tasks as the tests compute them. Sets `verdict`, but not the tasks' part of its
-/// lateness.
+/// Returns the slacks of the real-time tasks as the tests compute them. Sets `verdict`; its lateness does not yet
+/// include the lateness of tasks.
 std::vector<Nanos> slacks_of(const SegmentedAnalysis& analysis, std::span<const SegmentedTask> tasks, Order order,
                              Verdict& verdict) {
   if (order == Order::edf) {
@@ -120,8 +120,8 @@ Verdict verdict_of(const SegmentedSet& set, Order order) {
 
 // ---- cuts ----
 
-/// Cuts all tasks into the longest segments that top-class tasks allow. No run (1 + launch_ahead segments in a row) is
-/// longer than `longest`, unless a layer is longer.
+/// Cuts all tasks into the longest segments that the top-class tasks allow. No run (1 + launch_ahead consecutive
+/// segments) is longer than `longest`, unless single layers are longer.
 class Cutter {
  public:
   Cutter(const LayeredSet& set, Order order, const std::vector<unsigned>& classes, Nanos longest)
@@ -134,7 +134,7 @@ class Cutter {
     top_class_ = static_cast<std::size_t>(std::ranges::count(classes, top_class));
   }
 
-  /// Returns the cuts by task, or nullopt if a task cannot be cut so.
+  /// Returns the cuts by task, or nullopt if a task cannot be cut within these limits.
   [[nodiscard]] std::optional<std::vector<Segmentation>> cut() {
     std::vector<Layers> layers;
     for (const std::size_t i : urgency_) layers.push_back(to_cut(i));
@@ -149,22 +149,23 @@ class Cutter {
   }
 
  private:
-  /// Returns the layers of a task to cut. A task with given cuts is represented by one layer of its whole time, with
-  /// their overhead.
+  /// Returns the layers of a task to cut. A task with given cuts is represented by one layer. The layer's time is that
+  /// of the whole task with the overhead of its cuts.
   [[nodiscard]] Layers to_cut(std::size_t task) const {
     const LayeredTask& layered = set_.tasks[task];
     if (!layered.given) return layered.layers;
     return {.times = {sum_of(segments_of(layered.layers, layered.given->cuts))}, .overheads = {}, .tensors = {}};
   }
 
-  /// Returns the longest run that the next task may have, after the tasks that have their `segments`.
+  /// Returns the longest run that the next task may have. `segments`: the segments of the tasks that are already cut.
   [[nodiscard]] Nanos tolerance(SetSegments segments) {
     if (segments.size() <= top_class_) allowed_ = allowed_by(segments);
     const std::size_t task = urgency_[segments.size()];
     return set_.tasks[task].given ? unbounded : std::min(allowed_, std::max(longest_, shortest_run(task)));
   }
 
-  /// Returns the longest run that the top-class tasks with these segments allow other tasks.
+  /// Returns the longest run of other tasks that the top-class tasks tolerate. `segments`: the segments of the
+  /// top-class tasks.
   [[nodiscard]] Nanos allowed_by(SetSegments segments) const {
     SegmentedSet set;
     for (std::size_t k = 0; k < segments.size(); ++k) {
@@ -186,7 +187,7 @@ class Cutter {
     return !most ? 0 : *most == longest / step ? unbounded : *most * step;
   }
 
-  /// Returns the longest run of a task that is cut behind each layer.
+  /// Returns the longest run of a task that is cut behind each layer that allows a cut.
   [[nodiscard]] Nanos shortest_run(std::size_t task) const {
     const Layers& layers = set_.tasks[task].layers;
     Nanos longest = 0;
@@ -200,16 +201,16 @@ class Cutter {
   const LayeredSet& set_;
   Order order_;
   Nanos longest_;
-  std::vector<std::size_t> urgency_; // indices of tasks, top-class ones first
+  std::vector<std::size_t> urgency_; // indices of tasks, top-class tasks first
   std::size_t top_class_ = 0;
   Nanos allowed_ = 0;
 };
 
 // ---- classes, volumes and the longest run ----
 
-/// Searches for a choice of classes, swap volumes and cuts. The first choices have the most urgent tasks of the top
-/// class, and the others on one level, or on one level each. From the best of these it continues by single changes that
-/// reduce lateness.
+/// Searches for a choice of classes, swap volumes and cuts. In the first choices, the most urgent tasks are in the top
+/// class. The other tasks are all on one level, or each on its own level. From the best of these choices the search
+/// continues by single changes that reduce lateness.
 class Search {
  public:
   Search(const LayeredSet& set, Order order) : set_(set), order_(order) {
@@ -246,12 +247,12 @@ class Search {
 
   [[nodiscard]] bool proved() const { return closest_ && closest_->proved; }
 
-  /// Returns how many choices are examined: fewer for many tasks, since each takes longer.
+  /// Returns the limit on examined choices. It is lower for many tasks, since each choice then takes longer.
   [[nodiscard]] std::size_t max_examined() const {
     return std::clamp<std::size_t>(16384 / set_.tasks.size(), 64, 2048);
   }
 
-  /// Returns the first choices, each with its best volumes. Stops as soon as one is proved.
+  /// Returns the first choices, each with its best volumes. Returns an empty list as soon as a choice is proved.
   [[nodiscard]] std::vector<Choice> first_choices() {
     std::vector<Choice> choices;
     for (const std::size_t count : top_class_counts()) {
@@ -267,7 +268,7 @@ class Search {
     return choices;
   }
 
-  /// Improves the best of `choices` by single changes, and removes the others.
+  /// Improves the best of `choices` by single changes, and removes the other choices.
   void improve(std::vector<Choice>& choices) {
     left_ = max_examined();
     std::ranges::stable_sort(choices, {}, &Choice::lateness);
@@ -279,8 +280,8 @@ class Search {
     }
   }
 
-  /// Returns the numbers of most urgent tasks that are made of the top class in the first choices. The first number
-  /// counts the tasks that the longest job of the set would make late.
+  /// Returns how many of the most urgent tasks are in the top class in each of the first choices. The first number is
+  /// that of the tasks that would be late if the longest job of the set executed before them.
   [[nodiscard]] std::vector<std::size_t> top_class_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);
@@ -306,7 +307,7 @@ class Search {
     return tidy(std::move(classes));
   }
 
-  /// Renumbers the levels so that none is empty, unless the user gives classes. Puts best-effort tasks on the last
+  /// Renumbers the levels so that none is empty, unless the user sets classes. Moves best-effort tasks to the last
   /// level.
   [[nodiscard]] std::vector<unsigned> tidy(std::vector<unsigned> classes) const {
     std::vector<unsigned> levels;
@@ -326,8 +327,8 @@ class Search {
     return classes;
   }
 
-  /// Returns volumes that fit (leave enough frames). A task swaps as few chunks as possible, for different limits on
-  /// the chunks of one task.
+  /// Returns volumes that fit, that is, leave enough frames. Each of them swaps as few chunks as possible, under a
+  /// different limit on the swapped chunks of one task.
   [[nodiscard]] std::vector<Volumes> volumes_with(const std::vector<unsigned>& classes) const {
     std::vector<Volumes> found;
     const std::uint32_t largest = std::ranges::max(set_.device.tasks, {}, &DeviceTask::most).most;
@@ -341,7 +342,7 @@ class Search {
     return found;
   }
 
-  /// Returns volumes of at most `bound` chunks for each task. Chunks are taken from the least urgent tasks first.
+  /// Returns volumes of at most `bound` chunks for each task. The least urgent tasks swap their chunks first.
   [[nodiscard]] Volumes filled(const std::vector<unsigned>& classes, std::uint32_t bound, bool constants_alone) const {
     Volumes volumes;
     std::uint64_t missing = set_.device.overflow;
@@ -363,7 +364,7 @@ class Search {
     return volumes;
   }
 
-  /// Examines a choice and sets its lateness. Returns false if the tasks cannot be cut so.
+  /// Examines a choice and sets its lateness. Returns false if the tasks cannot be cut within the choice's longest run.
   [[nodiscard]] bool examine(Choice& choice) {
     const auto [known, is_new] = examined_.try_emplace({choice.classes, choice.volumes, choice.longest_run});
     if (is_new) known->second = lateness_of(choice);
@@ -373,7 +374,7 @@ class Search {
   }
 
   /// Returns the lateness of a choice. Keeps its verdict if it is the best so far. Returns nullopt if the tasks cannot
-  /// be cut so.
+  /// be cut within the choice's longest run.
   [[nodiscard]] std::optional<double> lateness_of(const Choice& choice) {
     const auto& cuts = cuts_of(choice);
     if (!cuts) return std::nullopt;
@@ -395,7 +396,7 @@ class Search {
     return found->second;
   }
 
-  /// Replaces the current choice by `choice` if that is less late, or proved. Returns true if it did.
+  /// Replaces the current choice by `choice` if `choice` is less late, or proved. Returns true if it was replaced.
   [[nodiscard]] bool goes_to(Choice choice) {
     if (left_ == 0 || proved()) return false;
     --left_;
@@ -424,7 +425,8 @@ class Search {
     return choice;
   }
 
-  /// Returns the current choice with the task on a new level `level`; levels from that number on move down by one.
+  /// Returns the current choice with the task on a new level `level`. The present levels from `level` on move down by
+  /// one.
   [[nodiscard]] Choice with_level(std::size_t task, unsigned level) const {
     Choice choice = at_;
     for (unsigned& each : choice.classes)
@@ -434,8 +436,8 @@ class Search {
     return choice;
   }
 
-  /// Moves chunks between two tasks, or adds or removes chunks of one task, if that reduces lateness. Returns true if
-  /// it did.
+  /// Moves chunks between two tasks, or adds or removes chunks of one task, if that reduces lateness. Returns true if a
+  /// change was made.
   [[nodiscard]] bool move_chunks() {
     if (set_.device.overflow == 0) return false;
     const std::size_t none = set_.tasks.size();
@@ -475,8 +477,8 @@ class Search {
   Order order_;
   Levels levels_ = Levels::one;
   std::vector<std::size_t> by_urgency_; // real-time tasks by deadline; under static priority in the order of the set
-  bool given_ = false;                  // the user gives the class of some task
-  std::size_t left_ = 0;                // how many more choices may be examined
+  bool given_ = false;                  // true if the user sets the class of some task
+  std::size_t left_ = 0;                // the number of choices that may still be examined
   /// The cuts, by the set of top-class tasks and the longest run.
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
   std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness by choice

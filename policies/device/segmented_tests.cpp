@@ -91,14 +91,14 @@ DeviceResponse SegmentedAnalysis::top_class_response(std::size_t task) const {
                          own.part.jitter + own.part.deadline);
 }
 
-/// Examines a task of a level. If no chunks are loaded for it or for more urgent tasks of its level, loads of the level
-/// have no effect.
+/// Returns the response of a task of a level. If neither this task nor a more urgent task of the level loads chunks,
+/// loads of the level have no effect.
 DeviceResponse SegmentedAnalysis::level_response(std::size_t task) const {
   const SegmentedTask& own = set_.tasks[task];
   const Surroundings others = surroundings(own.device_class);
   std::vector<DevicePart> parts;
   std::vector<Load> higher;
-  std::size_t place = 0; // position of the task in its level
+  std::size_t place = 0; // the index of the task in its level
   Nanos longest_below = std::max(others.background.execution, others.below.run);
   bool loads = false;
   for (std::size_t j = 0; j < set_.tasks.size(); ++j) {

@@ -1,6 +1,6 @@
 // Tests of a device whose jobs are cut into segments and whose tasks are in classes, under the rule `segmented`. Class
-// 0 is of the top class: its jobs swap nothing, and take the device at the next end of a segment, whichever job
-// executes. Classes 1, 2, .. are levels: each follows the rule `pipelined` (loads during executions) on its own, and an
+// 0 is the top class: its jobs swap nothing, and take the device at the next end of a segment, whichever job executes.
+// Classes 1, 2, .. are levels. Each level follows the rule `pipelined` (loads during executions) on its own, and an
 // unfinished job of one level stops all lower levels. Formulas and proofs: proofs/segmented.md. Set-up only: allocates.
 #pragma once
 
@@ -12,35 +12,35 @@
 
 namespace rtexec::policies {
 
-/// A task. Its times are those of one job, every charge included.
+/// A task. Its times are those of one job, including every charge.
 struct SegmentedTask {
-  DemandTask part{};         // `cost`: all segments; `blocking` is not used; class 0 has no load
+  DemandTask part{};         // `cost`: the sum of all segments; `blocking` is not used; class 0 has no load
   unsigned device_class = 1; // 0: the top class; 1, 2, ..: levels, the most urgent first
-  Nanos run = 0;             // the longest run of segments without a boundary at which others may take the device
+  Nanos run = 0;             // the longest run of segments between two points at which other jobs can go first
   Nanos last = 0;            // the last segment
-  Nanos restore = 0;         // for each lower level: the time to reload the chunks that its load evicts; 0: no load
+  Nanos restore = 0; // the time to reload the chunks that its load evicts, once for each lower level; 0: it has no load
 };
 
 struct SegmentedSet {
-  std::vector<SegmentedTask> tasks; // under static priority the most urgent of each class first
-  DevicePart background{};          // the longest parts of best-effort tasks, which are of the last level
-  Nanos background_run = 0;         // the longest run of their segments
-  Nanos flight = 0;                 // the longest time until chunks in flight have been copied
+  std::vector<SegmentedTask> tasks; // under static priority, the most urgent task of each class first
+  DevicePart background{};          // the longest parts of best-effort tasks, which are on the last level
+  Nanos background_run = 0;         // the longest run of segments of best-effort tasks
+  Nanos flight = 0;                 // the longest time until chunk transfers in flight have ended
 };
 
 class SegmentedAnalysis {
  public:
   explicit SegmentedAnalysis(SegmentedSet set);
 
-  /// Returns the time that one job costs a less urgent class: it holds the device, its loads use the copy engines, and
-  /// the chunks that it evicts are loaded again.
+  /// Returns the time that one job of `task` costs a less urgent class: its time on the device, the time of its loads
+  /// on the copy engines, and the time to reload the chunks that it evicts.
   [[nodiscard]] Nanos hold(std::size_t task, unsigned device_class) const;
 
-  /// Analyses EDF within each class. Returns the tightest result of all classes, and the slack by task.
+  /// Analyses the set with EDF within each class. Returns the tightest result of all classes, and the slack by task.
   [[nodiscard]] DemandAnalysis demand() const;
 
-  /// Analyses static priority within each class: returns the response of `task`. Stops beyond its deadline. The result
-  /// holds only if no more urgent task requests the device later than its jitter says.
+  /// Analyses the set with static priority within each class. Returns the response of `task`. Stops when the response
+  /// exceeds the deadline. The result is valid only if every more urgent task requests the device within its jitter.
   [[nodiscard]] DeviceResponse response(std::size_t task) const;
 
  private:

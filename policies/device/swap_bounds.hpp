@@ -1,5 +1,5 @@
-// Inequalities, blocking terms and conditions for a device that swaps, as functions of times alone. Tests, charges and
-// searches share them. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
+// Inequalities, blocking terms and conditions for a device that swaps, as functions of times only. Tests, charges and
+// searches use them. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -11,11 +11,11 @@
 
 namespace rtexec::policies {
 
-/// The times of one job, with all its charges.
+/// The times of one job, including all charges.
 struct JobTimes {
-  Nanos execution = 0; // C, the execution
-  Nanos in = 0;        // O_in, loading its chunks
-  Nanos out = 0;       // O_out, freeing the frames for them
+  Nanos execution = 0; // C, the time of the execution
+  Nanos in = 0;        // O_in, the time to load its chunks
+  Nanos out = 0;       // O_out, the time to free the frames for its chunks
   bool swaps = false;
   /// Returns the time of the job if swap-out, swap-in and execution follow each other.
   [[nodiscard]] constexpr Nanos serial() const { return bounded(Wide{out} + in + execution); }
@@ -29,26 +29,27 @@ struct LongestExecutions {
     second = std::max(second, std::min(longest, execution));
     longest = std::max(longest, execution);
   }
-  /// Returns the longest execution of the tasks other than one whose execution is `own`.
+  /// Returns the longest execution among the other tasks. `own`: the execution of the task that is left out.
   [[nodiscard]] constexpr Nanos beside(Nanos own) const { return own == longest ? second : longest; }
   [[nodiscard]] constexpr Wide both() const { return Wide{longest} + second; }
 };
 
 // ---- blocking ----
 
-/// Computes blocking: time that work takes which began before and cannot be stopped. It is for rules under which chunks
-/// do not move during executions. All jobs must be added first.
+/// Computes blocking: the time of work that began earlier and cannot be stopped. Valid for rules under which chunks do
+/// not move during executions. All jobs must be added before the blocking is computed.
 class SwapBlocking {
  public:
-  /// `uncharged`: the time of moves in a busy period that no job is charged for (SwapCharges::uncharged).
+  /// `uncharged`: the time of moves in a busy period that are not in the charge of any job (SwapCharges::uncharged).
   constexpr SwapBlocking(SwapRule rule, Nanos uncharged) : rule_(rule), uncharged_(uncharged) {}
   constexpr void add(const JobTimes& job) {
     executions_.add(job.execution);
     swaps_ = swaps_ || job.swaps;
     longest_ = std::max(longest_, Wide{job.in} + job.execution);
   }
-  /// Returns the blocking by one less urgent job. Under `serial` it is the longer of two times: its swap-out, or its
-  /// execution with the longer of its swap-in and any other execution. Under `rt_swap` it is 0, since once() covers it.
+  /// Returns the blocking by one less urgent job. Under `serial` it is the maximum of the job's swap-out, and its
+  /// execution plus the longer of its swap-in and any other execution. Under `rt_swap` it is 0, since once() includes
+  /// it.
   [[nodiscard]] constexpr Nanos by(const JobTimes& job) const {
     if (rule_ == SwapRule::rt_swap) return 0;
     if (!job.swaps) return job.execution;
@@ -56,20 +57,20 @@ class SwapBlocking {
     return bounded(std::max<Wide>(job.out, Wide{beside} + job.execution));
   }
   /// Returns the blocking that counts in every interval, whichever jobs block. Under `rt_swap` it is max(longest
-  /// swap-in with its execution, the two longest executions), for work under way when a busy period begins, plus
-  /// `uncharged`. Under other rules it is `uncharged`.
+  /// swap-in plus its execution, the two longest executions) plus `uncharged`. The maximum covers work that is under
+  /// way when a busy period begins. Under other rules the result is `uncharged`.
   [[nodiscard]] constexpr Nanos once() const {
     if (rule_ != SwapRule::rt_swap) return uncharged_;
     return bounded((swaps_ ? std::max(longest_, executions_.both()) : longest_) + uncharged_);
   }
-  /// Returns the whole blocking in an interval in which only one job, `job`, blocks.
+  /// Returns the total blocking in an interval in which only `job` blocks.
   [[nodiscard]] constexpr Nanos all_by(const JobTimes& job) const { return bounded(Wide{by(job)} + once()); }
 
  private:
   SwapRule rule_;
   Nanos uncharged_;
   LongestExecutions executions_;
-  Wide longest_ = 0; // swap-in and execution of one job
+  Wide longest_ = 0; // the longest swap-in plus execution of one job
   bool swaps_ = false;
 };
 
@@ -80,15 +81,16 @@ class SwapBlocking {
   return bounded((work * second + period - 1) / period);
 }
 
-/// Returns the time in `period` that the share `share` of each second makes, rounded down. A negative result means that
-/// the demand is too large.
+/// Returns `share` (nanoseconds per second) of `period`, rounded down. A negative result means that the demand is too
+/// large.
 [[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
   const Wide scaled = Wide{share} * period;
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
 }
 
 /// RT-Swap, Theorem 1 (Kang et al., RTSS 2023). Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1. Eq. (2):
-/// B_max = max(O_out, O_in + C, C_max1 + C_max2).
+/// B_max = max(O_out, O_in + C, C_max1 + C_max2). T: period; O_out, O_in, C: see JobTimes; C_max1, C_max2: the two
+/// longest executions.
 class Theorem1 {
  public:
   constexpr void add(std::size_t task, const JobTimes& job, Nanos period, bool real_time) {
@@ -108,7 +110,7 @@ class Theorem1 {
   [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // a task with min T
   [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); }  // C_max1 + C_max2
   [[nodiscard]] constexpr Nanos blocking() const { return bounded(std::max(blocking_, executions_.both())); }
-  /// Returns the task that blocks; nullopt: the two longest executions do.
+  /// Returns the task that blocks; nullopt: the two longest executions block.
   [[nodiscard]] constexpr std::optional<std::size_t> blocker() const {
     return executions_.both() > blocking_ ? std::nullopt : blocker_;
   }
@@ -116,7 +118,7 @@ class Theorem1 {
   /// Returns the left side of Eq. (3), in nanoseconds per second.
   [[nodiscard]] constexpr Nanos left() const { return bounded(jobs_ + share_of(blocking(), shortest_)); }
   [[nodiscard]] constexpr bool holds() const { return left() <= second; }
-  /// Returns the time in min T that the demand of jobs leaves for blocking.
+  /// Returns the time in min T that remains for blocking after the demand of jobs.
   [[nodiscard]] constexpr Nanos room() const { return time_in(second - bounded(jobs_), shortest_); }
 
  private:
@@ -134,7 +136,7 @@ class Theorem1 {
                         : static_cast<std::uint64_t>((time - fixed) / per_chunk);
 }
 
-// ---- enough frames for a load during an execution ----
+// ---- frames for a load during an execution ----
 
 /// The two largest volumes.
 struct LargestVolumes {
@@ -144,21 +146,21 @@ struct LargestVolumes {
     second = std::max(second, std::min(largest, volume));
     largest = std::max(largest, volume);
   }
-  /// Returns the largest volume of the tasks other than one whose volume is `own`.
+  /// Returns the largest volume among the other tasks. `own`: the volume of the task that is left out.
   [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
 };
 
-/// Returns by how much a load may end later because it runs during the execution of a job: the frames of that job
-/// become free only at its end. `own`: the chunks of the job, at most `frames`. `others`: the most chunks of a
-/// concurrent load. `alpha`: the time that each chunk adds to a load.
+/// Returns the most by which a load may end later because it runs during the execution of a job. The frames of that job
+/// become free only at its end. `own`: the number of chunks of the job, at most `frames`. `others`: the largest number
+/// of chunks of a concurrent load. `alpha`: the time that each chunk adds to a load.
 [[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
                                          Nanos alpha) {
   if (own == 0 || own + others <= frames) return 0;
   return static_cast<Nanos>(std::max<Wide>(Wide{execution} - Wide{alpha} * (frames - own), 0));
 }
 
-/// Returns the number of frames whose load takes at least as long as the job executes: ceil(execution / alpha). The
-/// result may exceed the number of frames that exist.
+/// Returns the number of frames whose load takes at least as long as the execution of the job: ceil(execution / alpha).
+/// The result may exceed the number of frames of the device.
 [[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
   if (execution == 0) return 0;
   if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
@@ -167,9 +169,9 @@ struct LargestVolumes {
 }
 
 /// Checks condition (M) of proofs/volumes.md: for each task k that swaps, x_k + max of the others' x <= F, or C_k <=
-/// alpha (F - x_k). If it holds, no job delays a concurrent load. x_k is the swap volume of task k (its number of
-/// swapped chunks), F the number of frames, C_k the execution. `volume(k)` returns x_k; `beside(k)` returns ceil(C_k /
-/// alpha). Returns the first k for which (M) fails.
+/// alpha (F - x_k). If (M) holds, no job delays a concurrent load. x_k is the swap volume of task k (its number of
+/// swapped chunks), F the number of frames, C_k the execution, and alpha the time that each chunk adds to a load.
+/// `volume(k)` returns x_k; `beside(k)` returns ceil(C_k / alpha). Returns the first k for which (M) fails.
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {
   LargestVolumes volumes;
@@ -181,8 +183,8 @@ struct LargestVolumes {
   return std::nullopt;
 }
 
-/// Returns the largest swap volume with which a task meets condition (M) above, if no other task's volume exceeds
-/// `highest`. `beside` is ceil(C / alpha) of the task, as in without_load_room().
+/// Returns the largest swap volume with which a task meets condition (M) of without_load_room(), if no other task's
+/// volume exceeds `highest`. `beside`: ceil(C / alpha) of the task, with its execution C.
 [[nodiscard]] constexpr std::uint64_t max_with_load_room(std::uint64_t frames, std::uint64_t highest,
                                                          std::uint64_t beside) {
   return frames - std::min({frames, beside, highest});

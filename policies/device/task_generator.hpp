@@ -1,6 +1,6 @@
-// Random task sets, for studies of the device tests. A set depends only on the seed, its number and the point of the
-// study (StudyPoint), so that any thread can make any set, in any order. Sets with the same number are nested: a set of
-// more tasks begins with the tasks of a smaller one. Allocates.
+// Random task sets, for studies of the device tests. A set depends only on the seed, the number of the set and the
+// point of the study (StudyPoint), so that any thread can generate any set, in any order. Sets with the same number are
+// nested: a set of more tasks begins with the tasks of each smaller set. Allocates.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -16,15 +16,15 @@
 
 namespace rtexec::policies {
 
-/// The demand of a task on the device.
+/// The execution time and memory of a task on the device.
 struct DeviceNeed {
   Duration execution{0};
   Bytes footprint{0};
-  Bytes swappable{0}; // of the footprint
-  Bytes constants{0}; // of the swappable memory; the rest of `swappable` is scratch
+  Bytes swappable{0}; // part of the footprint
+  Bytes constants{0}; // part of the swappable memory; the rest of `swappable` is scratch
 };
 
-/// The needs of one network at each resolution, the lowest first.
+/// One network at each of its resolutions, the lowest first.
 using NetworkSizes = std::vector<DeviceNeed>;
 
 struct GeneratedTask {
@@ -40,19 +40,19 @@ template <class T> struct Range {
 
 enum class Distribution { uniform, log_uniform };
 
-/// Short tasks with high rates that are added to a set. They need no device memory, and have one layer.
+/// Short tasks with high rates that are added to a set. They need no device memory, and have one layer each.
 struct FastTasks {
   Range<std::size_t> count{}; // uniform
   Range<Duration> period{};   // uniform
   Range<Duration> execution{};
 };
 
-/// The source of tasks. With networks, each task is one network at one resolution, both drawn evenly. Without networks,
-/// tasks are drawn from ranges.
+/// The source of tasks. With networks, each task is one network at one resolution, both drawn uniformly. Without
+/// networks, tasks are drawn from ranges.
 struct TaskSource {
   std::vector<NetworkSizes> networks{}; // each network has at least one resolution
-  /// The number of first tasks. They are drawn again until their footprints sum to `start_footprint`; such a set must
-  /// exist
+  /// The number of tasks at the beginning of a set whose footprints must sum to `start_footprint`. They are drawn
+  /// repeatedly until they do, so such tasks must exist
   std::size_t start = 0;
   Range<Bytes> start_footprint{};
   Range<Duration> period{}; // 0 < least <= most
@@ -60,18 +60,19 @@ struct TaskSource {
   // Only used without networks:
   Range<Bytes> footprint{};
   Distribution footprints = Distribution::uniform;
-  double swappable = 1;            // share of the footprint
-  double constants = 1;            // share of the swappable memory
-  Range<Duration> execution{};     // uniform; if 0, it follows from the utilisation
-  Range<std::size_t> layers{1, 1}; // uniform; so are their times, between a tenth of the longest possible one and that
-  FastTasks fast{};                // added in front of the other tasks
+  double swappable = 1;        // share of the footprint
+  double constants = 1;        // share of the swappable memory
+  Range<Duration> execution{}; // uniform; 0: it follows from the utilisation
+  /// Uniform; the time of a layer is uniform between the longest possible time and a tenth of it
+  Range<std::size_t> layers{1, 1};
+  FastTasks fast{}; // added in front of the other tasks
 };
 
 /// The parameters of one row of a study.
 struct StudyPoint {
-  std::size_t tasks = 0;  // at least source.start; fast tasks do not count
-  double utilisation = 0; // the sum of execution / period, if executions follow from it
-  /// The number of first tasks that have their network's highest resolution; all others have its lowest
+  std::size_t tasks = 0;  // at least source.start; fast tasks are not counted
+  double utilisation = 0; // the sum of execution / period, if execution times follow from it
+  /// The number of first tasks that have their network's highest resolution; all other tasks have the lowest
   std::optional<std::size_t> high{};
 };
 
@@ -82,33 +83,33 @@ struct StudyPoint {
 /// performance of schedulability tests, 2005. `random`: numbers in [0, 1), one fewer than shares.
 [[nodiscard]] std::vector<double> uunifast(double total, std::span<const double> random);
 
-/// The classes that a task's memory is divided into.
+/// The classes into which the memory of a task is divided.
 enum class MemoryModel {
   state,     // no classes: all swappable memory is copied out and in, as in RT-Swap
   constants, // all swappable memory is constants, which are dropped and copied in
-  /// Swappable memory is constants, which are dropped and copied in, and scratch, which all tasks share. Other memory
-  /// stays on the device
+  /// Swappable memory is constants, which are dropped and copied in, and scratch, which all tasks share. All other
+  /// memory stays on the device
   classes,
-  /// As `classes`. In addition, the memory that is not swappable (a process's context and libraries) exists only once,
-  /// in the size of the largest one
+  /// Memory is divided as under `classes`. In addition, the memory that is not swappable (a process's context and
+  /// libraries) exists only once, in the size of the largest task's
   one_process,
 };
 
 struct StudyDevice {
-  std::optional<Bytes> capacity{}; // absent: all memory that the tasks of a set need
+  std::optional<Bytes> capacity{}; // absent: the memory that all tasks of a set need together
   double reduced = 0;              // the percentage by which the capacity is reduced
   Bytes chunk{1};
   SwapCost cost{};
   Duration cut_overhead{0}; // the time that each cut of a job adds
 };
 
-/// Returns the tasks as a device set. Footprints are in whole chunks, rounded up. Swappable memory is rounded down. If
-/// the model has classes, each of them is rounded up (plan_memory.hpp). Under static priority, tasks are in order of
-/// their periods, the shortest first. The memory of all tasks must be fewer than 2^31 chunks.
+/// Returns the tasks as a device set. Footprints are rounded up to whole chunks, and swappable memory is rounded down.
+/// If the memory model has classes, the size of each class is rounded up (plan_memory.hpp). Under static priority,
+/// tasks are sorted by period, the shortest first. The tasks must need fewer than 2^31 chunks in all.
 [[nodiscard]] DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
                                       MemoryModel memory, unsigned copy_engines, Order order);
 
-/// Returns the same tasks with their layers.
+/// Returns the tasks as a device set with their layers. Requirements and rounding: see device_set_of().
 [[nodiscard]] LayeredSet layered_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
                                         MemoryModel memory, unsigned copy_engines, Order order);
 

@@ -18,14 +18,14 @@ std::uint64_t total_of(const Volumes& volumes) {
 
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
-/// Returns the number of frames that take as long to load as a job of the task executes, for (M). The execution is the
-/// longer of the task's and the one charged in the end-to-end analysis.
+/// Returns the number of frames that take as long to load as a job of the task executes, for condition (M). The
+/// execution is the longer of the task's execution and the execution charged in the end-to-end analysis.
 std::uint64_t frames_beside(const DeviceTask& task, Nanos alpha) {
   return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
 
-/// Returns the tasks in the order in which they should swap: first the best-effort ones, whose jobs only block, then
-/// the others, the least urgent first.
+/// Returns the tasks in the order in which they should swap. Best-effort tasks come first, since their jobs only block.
+/// Real-time tasks follow, the least urgent first.
 std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, bool by_deadline = false) {
   std::vector<std::size_t> tasks(set.tasks.size());
   std::iota(tasks.begin(), tasks.end(), std::size_t{0});
@@ -40,7 +40,7 @@ std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, b
 }
 
 /// Distributes `total` chunks over the tasks, in two rounds in the order `order`. The first round gives each task up to
-/// `first` chunks, the second one up to its cap in `caps`. Returns false if the caps are too low for `total`.
+/// `first` chunks, the second round up to its cap in `caps`. Returns false if the caps are too low for `total`.
 bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps,
           std::uint64_t first, std::uint64_t total) {
   for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -58,7 +58,7 @@ bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>
   return total == 0;
 }
 
-/// Lowers the cap of a task to `to`. Returns false if its volume is given, or must be larger.
+/// Lowers the cap of a task to `to`. Returns false if the task's volume is fixed, or must be larger.
 bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t to) {
   if (caps[task] <= to) return true;
   if (given(set.tasks[task]) || to < set.tasks[task].least) return false;
@@ -69,9 +69,9 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
 // ---- serial tests ----
 
 /// Searches for volumes for serial tests (those in which chunks do not move during executions). Let M be the largest
-/// volume. Volumes fit if their sum is V + M, and any volumes that fit can be reduced to that sum. With caps on the
-/// volumes, it is best for every task to fill the least urgent tasks first. If a task blocks for too long, its cap is
-/// lowered; lower caps never leave more slack.
+/// volume and V the overflow. Volumes fit if their sum is V + M, and any volumes that fit can be reduced to that sum.
+/// If the volumes are capped, it is best for every task to fill the least urgent tasks first. If a task blocks for too
+/// long, the search lowers its cap. Lower caps never leave more slack.
 class SerialSearch {
  public:
   SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
@@ -88,8 +88,8 @@ class SerialSearch {
     }
   }
 
-  /// Returns proved volumes: the smallest ones and some larger ones, those with the most slack first. If none are
-  /// proved, returns those that come closest.
+  /// Returns proved volumes: the smallest volumes and some larger ones, the volumes with the most slack first. If no
+  /// volumes are proved, returns the volumes that come closest to it.
   std::vector<Volumes> run() {
     std::uint32_t first = 1;
     for (const DeviceTask& task : set_.tasks)
@@ -107,7 +107,7 @@ class SerialSearch {
       cap_at(largest);
       if (!fill_for(largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
-      // A larger M is examined only if more tasks stay resident with it, or if it is at least half as large again
+      // A larger M is examined only if more tasks stay resident with it, or if it is at least 1.5 times the last one
       if (resident <= max_resident && largest < next) continue;
       max_resident = std::max(max_resident, resident);
       next = largest + largest / 2 + 1;
@@ -130,7 +130,7 @@ class SerialSearch {
 
   static constexpr std::size_t max_refused = 8;
   static constexpr std::size_t max_proved = 6;
-  // If tasks times chunks exceed this number, only some values of M are examined
+  // If the number of tasks times chunks exceeds this, only some values of M are examined
   static constexpr std::uint64_t many = 8192;
 
   void cap_at(std::uint32_t largest) {
@@ -162,7 +162,7 @@ class SerialSearch {
   struct Round {
     bool proved = false;
     Nanos slack = 0;
-    bool again = false; // try again with lower caps
+    bool again = false; // true: the search tries again with lower caps
   };
 
   Round theorem1() {
@@ -197,7 +197,8 @@ class SerialSearch {
     const DeviceVerdict verdict = test_device(set_, test_, order_, volumes_);
     if (verdict.proved) return {.proved = true, .slack = verdict.slack};
     Round round{.proved = false, .slack = verdict.slack};
-    const Nanos room = verdict.blocking + verdict.slack; // the blocking that would fit at the tightest instant or task
+    // The largest blocking that is possible at the tightest instant or task
+    const Nanos room = verdict.blocking + verdict.slack;
     if (room < 0 || set_.rule == SwapRule::rt_swap) return round;
     const SwapCharges swap(set_, volumes_);
     bool lowered = false;
@@ -241,15 +242,15 @@ class SerialSearch {
 
 // ---- pipelined ----
 
-/// The concurrent loads that a job may delay: none, which is condition (M), or those whose delay is at most lambda and
-/// thus costs nothing.
+/// The concurrent loads that a job may delay: none, which is condition (M), or loads whose delay is at most lambda, so
+/// that it costs nothing.
 enum class Delays { none, within_lambda };
 
-/// Searches for volumes for `pipelined`, over the number of frames and an upper limit on all volumes. Given these and
-/// lambda (overlap.hpp), each task gets a cap that keeps enough frames free for concurrent loads (max_with_load_room).
-/// Chunks whose load takes no longer than lambda cost nothing, so every task gets these first; the rest goes to the
-/// least urgent tasks. Each result is scored by the work up to the first deadlines, and the best are examined. If one
-/// task blocks for too long, its cap is lowered.
+/// Searches for volumes for `pipelined`, over the number of frames and an upper limit on all volumes. From these and
+/// lambda (overlap.hpp) follows a cap for each task, which keeps enough frames free for concurrent loads
+/// (max_with_load_room). Chunks whose load takes no longer than lambda cost nothing, so each task gets such chunks
+/// first. The remaining chunks go to the least urgent tasks. Each result gets a score: the work up to the first
+/// deadlines. The best results are examined. If one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order, Delays delays)
@@ -308,7 +309,7 @@ class PipelinedSearch {
         for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
   }
 
-  /// Returns the values of lambda to try: 0 and some executions. With the longest execution, caps are those of
+  /// Returns the values of lambda to try: 0 and some executions. For the longest execution, the caps are those of
   /// condition (M), so that no load is delayed.
   std::vector<Nanos> hidden_times() const {
     std::vector<Nanos> executions;
@@ -321,13 +322,13 @@ class PipelinedSearch {
     return times;
   }
 
-  /// Returns the number of frames that can be loaded during a job of the task without a charge for delays.
+  /// Returns the number of frames that can be loaded during a job of the task at no charge for delays.
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
     const std::uint64_t frames = frames_beside(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
   }
 
-  /// Returns the most frames to try. With more frames the caps no longer change.
+  /// Returns the largest number of frames to try. A larger number does not change the caps.
   std::uint64_t max_frames() const {
     const std::uint64_t all = total_of(most_);
     const std::uint64_t largest = std::ranges::max(most_);
@@ -355,7 +356,7 @@ class PipelinedSearch {
     }
   }
 
-  /// Adds the current volumes to `list`, which holds those with the lowest scores, each once.
+  /// Adds the current volumes to `list`. The list holds the volumes with the lowest scores, each once.
   void keep(std::vector<Scored>& list, double score) {
     if (list.size() == max_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
@@ -365,7 +366,7 @@ class PipelinedSearch {
     list.insert(std::ranges::upper_bound(list, score, {}, &Scored::score), {score, volumes_});
   }
 
-  /// Returns the chunks that are loaded per nanosecond if every job loads all its chunks.
+  /// Returns the number of chunks that are loaded per nanosecond if every job loads all its chunks.
   double traffic() const {
     double sum = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i)
@@ -373,14 +374,14 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// Returns the load of the device as a factor; above 1 is too much. It is the largest of these: the utilisation and,
-  /// for each first deadline, the due and the blocking work divided by that deadline. With many tasks only their first
-  /// jobs count.
+  /// Returns the score: the load of the device as a factor; above 1 is too much. The score is the largest of the
+  /// utilisation and, for the first deadline of each task, the due and the blocking work divided by that deadline. With
+  /// many tasks only their first jobs are counted.
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
     // Blocking at a deadline is e_b + gamma_a (proofs/pipelined.md): job b is staged while job a executes. `beside` is
-    // the largest gamma_a, `blocking` the largest e_b of a best-effort task. `shares` is the utilisation
+    // the largest gamma_a, `blocking` the largest e_b of a best-effort task, and `shares` the utilisation
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;
@@ -412,8 +413,8 @@ class PipelinedSearch {
     return worst;
   }
 
-  /// Returns the cost of jobs of the `k` most urgent tasks after their first, up to the first deadline of the next
-  /// task.
+  /// Returns the cost of the jobs of the `k` most urgent tasks up to the first deadline of the next task, without the
+  /// first job of each task.
   double later_jobs(std::size_t k) const {
     constexpr std::size_t few = 32;
     double sum = 0;
@@ -446,12 +447,13 @@ class PipelinedSearch {
   Volumes most_, volumes_, caps_;
   std::optional<SwapCharges> swap_;
   Nanos alpha_ = 0;
-  std::vector<double> costs_;                            // e, by task
-  std::vector<std::pair<double, std::size_t>> blockers_; // among less urgent tasks: the longest blocking, and its task
-  std::optional<std::size_t> tightest_;                  // position in `urgency_`: the tightest deadline
-  double excess_ = 0;                                    // by how much the work due by that deadline exceeds it
-  std::vector<Scored> best_;                             // by score
-  std::vector<Scored> light_;                            // those with a score up to 1, by traffic
+  std::vector<double> costs_; // e, by task
+  /// Among less urgent tasks: the longest blocking, and the task that causes it
+  std::vector<std::pair<double, std::size_t>> blockers_;
+  std::optional<std::size_t> tightest_; // the task with the tightest deadline, as an index in `urgency_`
+  double excess_ = 0;                   // by how much the work due by that deadline exceeds it
+  std::vector<Scored> best_;            // sorted by score
+  std::vector<Scored> light_;           // volumes with a score up to 1, sorted by traffic
 };
 
 } // namespace
