@@ -24,7 +24,7 @@ namespace {
 
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
 
-/// True if the size is in range. is_line() also needs it to be above 0: a line of 0 bytes cannot be counted.
+/// True if the size is in range. is_line() also requires a size above 0, since lines of 0 bytes cannot be counted.
 bool in_range(Bytes value) { return value.count <= static_cast<std::uint64_t>(longest_time); }
 bool is_line(Bytes value) { return value.count > 0 && in_range(value); }
 
@@ -44,7 +44,8 @@ void check_regulation(const ResolvedSet& set, const auto& complain) {
         complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
 }
 
-/// Checks that each task of a chain exists, and that a task released by another one follows it directly.
+/// Checks that each task of a chain exists. Also checks that a task that is released by another task directly follows
+/// that task in the chain.
 void check_chains(const TaskSet& tasks, const auto& complain) {
   for (const Chain& chain : tasks.chains) {
     const std::string who = "chain '" + chain.name + "': ";
@@ -67,8 +68,8 @@ void promise(PlannedTask& planned, const StageBounds& bounds) {
   planned.response_bound = Duration(bounds.done);
 }
 
-/// Sets the stage deadlines, which order jobs and describe stages. Under overload the bounds exceed the deadline; then
-/// the stage deadlines are clamped, so that they stay in order.
+/// Sets the stage deadlines, which determine the order of jobs. Under overload the bounds exceed the deadline. Then the
+/// stage deadlines are clamped to the deadline, so that they stay in order.
 void set_stages(PlannedTask& planned, const StageBounds& bounds) {
   const Nanos deadline = planned.done_by.count();
   planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
@@ -79,7 +80,7 @@ void set_stages(PlannedTask& planned, const StageBounds& bounds) {
 struct Analysis {
   Findings found;
   std::vector<StageBounds> bounds;
-  bool each_alone = false; // a late task breaks no promise to the more urgent tasks
+  bool each_alone = false; // true if a late task breaks no promise to more urgent tasks
 };
 
 Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effort) {
@@ -87,9 +88,9 @@ Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effor
   return {findings(named, refusal, bounds), std::move(bounds.tasks), false};
 }
 
-/// Returns true if a late task cannot take time from more urgent ones. To ensure that, no task may share a core with
-/// the compute engine or a service thread: their work for a late task has no bound. If jobs are preempted, the bounds
-/// rely on all deadlines, and it returns false.
+/// True if a late task cannot take time from more urgent tasks. For that, no task may share a core with the compute
+/// engine or a service thread, whose work for a late task has no bound. If jobs are preempted, the bounds assume that
+/// all deadlines are kept, and the result is false.
 bool cores_are_free(const NamedSet& named) {
   return !named.obstacle && !named.set.preempts && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
     return task.core == named.compute_core || !service_on(named.set, task.core).empty();
@@ -156,8 +157,8 @@ void set_ranks(Plan& plan, const TaskSet& tasks, std::span<const std::size_t> ur
   }
 }
 
-/// Adds the bounds of chains. If a chain exceeds its limits, the set is not proved; the promises to its tasks still
-/// hold.
+/// Adds the bounds of chains. If a chain exceeds its limits, the set is not proved, but the promises to the chain's
+/// tasks remain valid.
 Plan with_chains(Plan plan, const ResolvedSet& set) {
   plan.chains = planned_chains(plan, set);
   plan.proved = plan.proved && std::ranges::all_of(plan.chains, &PlannedChain::kept);
@@ -172,9 +173,9 @@ Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::spa
   return plan;
 }
 
-/// Returns the plan with the results of admission. At first no job is assumed to be late, so that service threads with
-/// reservations are charged less. If the set is not proved so, static priority may still promise some tasks whichever
-/// jobs are late.
+/// Returns the plan with the results of admission. First, all jobs are assumed to keep their deadlines, so that service
+/// threads with reservations have smaller charges. If the set is not proved with that assumption, the tests under
+/// static priority run again for arbitrary lateness of jobs, and may still promise some tasks.
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);
@@ -185,7 +186,7 @@ Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::siz
   return decided ? std::move(in_time) : with(Lateness::any);
 }
 
-/// Tries swap volumes until a set is proved.
+/// Tries swap volumes until the set is proved.
 class VolumeTrial {
  public:
   VolumeTrial(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow)
@@ -195,16 +196,17 @@ class VolumeTrial {
         on_device_(on_device(set.tasks, {urgency.begin(), urgency.end()})),
         overflow_(overflow) {}
 
-  /// Returns the plan with the first volumes that are proved, otherwise with those that come closest. It continues even
-  /// if the test of the device alone succeeds: with CPU parts, other volumes may be needed that leave more of the
-  /// deadlines.
+  /// Returns the plan with the first volumes that are proved, or else with the volumes that come closest. The search
+  /// continues even if the test of the device alone succeeds: with CPU parts, other volumes may be needed that leave
+  /// more of the deadlines.
   Plan run() {
     const auto roomy = [this](std::span<const Nanos> charged) {
       return searched([&](int eighths) { return swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged); });
     };
     if (auto proved = roomy({})) return std::move(*proved);
-    // Volumes are chosen by executions without charges. Charged executions are longer, the more so the more chunks
-    // move. With them, other volumes may leave enough room for the loads during these executions.
+    // Volumes are first chosen by executions without charges. Charged executions are longer, and grow with the number
+    // of moved chunks. With charged executions, other volumes may leave enough frames for the loads during these
+    // executions.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;
@@ -217,8 +219,8 @@ class VolumeTrial {
   }
 
  private:
-  /// `proposed(eighths)` returns volumes for a device that may use `eighths` / 8 of the time that CPU parts leave of
-  /// each deadline.
+  /// `proposed(eighths)` returns volumes for a device that may use `eighths` / 8 of the time that remains of each
+  /// deadline after CPU parts.
   std::optional<Plan> searched(const auto& proposed) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
@@ -261,7 +263,7 @@ class VolumeTrial {
   const Plan& plan_;
   const ResolvedSet& set_;
   std::span<const std::size_t> urgency_;
-  const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device
+  const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device, in that order
   std::uint32_t overflow_;
   std::vector<Volumes> seen_;
   bool device_has_time_ = false;
@@ -269,14 +271,14 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-/// Tries classes, cuts and volumes until a set is proved. The tensors that a task keeps between its segments (the
-/// carry) take memory, so that other tasks have to swap more.
+/// Tries classes, cuts and volumes until the set is proved. The carry (tensors that a task keeps between its segments)
+/// takes memory, so that other tasks must swap more chunks.
 class PreemptionTrial {
  public:
-  /// The goal of the search: only a plan that is proved, or also the one that comes closest.
+  /// The goal of the search: only a plan that is proved, or else also the plan that comes closest.
   enum class Goal { proof, closest };
 
-  /// `plan` must have its cores. `layered`: the layers at which device parts can be cut.
+  /// Requires that the cores of `plan` are set. `layered`: the layers at which device parts can be cut.
   PreemptionTrial(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                   std::span<const LayeredTask> layered, Goal goal)
       : plan_(plan),
@@ -287,13 +289,14 @@ class PreemptionTrial {
         urgency_(by_urgency(set.tasks)),
         on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
 
-  /// Returns the first plan that is proved, or the one that comes closest; nullopt if no plan is possible. The time
-  /// that CPU parts leave to the device is estimated at first, and then taken from the previous plan.
+  /// Returns the first plan that is proved, or else the plan that comes closest. Returns nullopt if no plan is
+  /// possible. The time that CPU parts leave to the device is first estimated, and in later attempts taken from the
+  /// previous plan.
   std::optional<Plan> run() {
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
       auto plan = tried();
       if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
-      // The windows of further attempts are only shorter.
+      // Further attempts would only leave the device less time.
       if (goal_ == Goal::proof && !device_has_time_) return plan;
       learn_windows(*plan);
       if (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack) closest_ = std::move(plan);
@@ -303,7 +306,8 @@ class PreemptionTrial {
 
  private:
   static constexpr int max_attempts = 5;
-  static constexpr int max_rounds = 4; // rounds until the carry agrees with the cuts that were chosen for it
+  // The maximum number of rounds until the carry agrees with the cuts that were chosen for it
+  static constexpr int max_rounds = 4;
 
   void learn_windows(const Plan& plan) {
     std::vector<Nanos> learnt;
@@ -353,8 +357,8 @@ class PreemptionTrial {
     return result;
   }
 
-  /// Returns the memory demand of the tasks including the carry of the cuts. Sets the classes in the plan, since they
-  /// decide which tasks share memory for their carry.
+  /// Returns the memory demand of the tasks including the carry of the cuts. Also sets the classes in the plan, since
+  /// the tasks of one level share the memory for their carry.
   std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Preemption>& preemption) const {
     std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
     if (!preemption) return memory;
@@ -390,17 +394,18 @@ class PreemptionTrial {
   std::span<const MemoryDemand> memory_;
   std::span<const LayeredTask> layered_;
   const std::vector<std::size_t> urgency_;
-  const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device
-  std::uint32_t overflow_ = 0;               // the missing chunks for which the last preemption was chosen
-  bool device_has_time_ = false;             // the test of the device alone succeeded for the last preemption
+  const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device, in that order
+  std::uint32_t overflow_ = 0;               // the number of missing chunks for which the last preemption was chosen
+  bool device_has_time_ = false;             // true if the test of the device alone succeeded for the last preemption
   std::vector<Nanos> windows_;               // the time that each task of `on_device_` has on the device
   std::optional<Plan> closest_;
 };
 
-/// In a set of more tasks, classes, cuts and streams are not searched if the set leaves them open.
+/// In a set with more tasks than this, the planner does not search for classes, cuts and streams that the set does not
+/// specify.
 constexpr std::size_t max_searched = 64;
 
-/// Returns true if jobs may be preempted on the device at all.
+/// True if jobs may be preempted on the device.
 bool may_preempt(const ResolvedSet& set, const Plan& plan) {
   const SwapPolicy policy = set.tasks.swap.policy;
   return (policy == SwapPolicy::pipelined || policy == SwapPolicy::none) && !plan.co_runs();
@@ -412,7 +417,7 @@ Plan planned(Plan plan, const ResolvedSet& set, std::span<const std::size_t> urg
   return examined(plan, set, urgency);
 }
 
-/// Searches for priorities if the set asks for that and is not proved with its first ones.
+/// Searches for priorities if the set requests a search and is not proved with the initial priorities.
 Plan with_priorities(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow) {
   const std::vector<std::size_t> urgency = by_urgency(set.tasks);
   Plan first = planned(plan, set, urgency, overflow);
@@ -437,11 +442,12 @@ Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   return plan;
 }
 
-/// The share of the device's time that launching one segment ahead must save to be chosen, if the set leaves
-/// `launch_ahead` open.
+/// The minimum share of the device's time that launching one segment ahead must save. It applies if the set does not
+/// specify `launch_ahead`.
 constexpr double worth_being_ahead = 0.01;
 
-/// Plans the set in segments. Returns the plan that is proved, or that comes closest; nullopt if no plan is possible.
+/// Plans the set with jobs cut into segments. Returns a plan that is proved, or else the plan that comes closest.
+/// Returns nullopt if no plan is possible.
 std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                 std::span<const LayeredTask> layered, PreemptionTrial::Goal goal) {
   auto plan = PreemptionTrial(cores, set, memory, layered, goal).run();
@@ -454,7 +460,8 @@ std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<co
   return !proved || share_of_cuts(*ahead, set) + worth_being_ahead <= taken ? std::move(ahead) : std::move(plan);
 }
 
-/// Plans the set with one segment for each job or, if that is not proved or not wanted, with jobs cut into segments.
+/// Plans the set with one segment for each job. If that plan is not proved, or the set specifies classes or cuts, plans
+/// it with jobs cut into segments.
 Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                            std::span<const LayeredTask> given_layers, PreemptionTrial::Goal goal) {
   const auto streamed = with_streams(set, given_layers);
@@ -480,8 +487,8 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
               "not fit: give fewer segments or levels, or a larger [device] capacity");
 }
 
-/// Plans the set. If it is not proved, makes more and more of its tasks stream (load their constants during
-/// executions), those with the most constants first.
+/// Plans the set. While it is not proved, makes one more task stream (load its constants during executions), the task
+/// with the most constants first.
 Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                std::span<const LayeredTask> layered) {
   auto plan = with_segments(cores, set, memory, layered, PreemptionTrial::Goal::closest);
@@ -510,7 +517,8 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
-/// Plans the set with the first assignment of cores for which it is proved, or with the one that comes closest.
+/// Plans the set with the first assignment of cores for which it is proved, or else with the assignment that comes
+/// closest.
 Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memory,
                       std::span<const LayeredTask> layered) {
   std::optional<Result<Plan>> closest;
@@ -524,8 +532,8 @@ Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memo
   return std::move(*closest);
 }
 
-/// Plans the set with the classes, cuts and streams of `plan`, and with the memory that tasks then need. `whole`: the
-/// memory demand of whole jobs.
+/// Plans the set with the classes, cuts and streams of `plan`, and with the memory that tasks need when they are cut
+/// so. `whole`: the memory demand of jobs that are not cut.
 Result<Plan> cut_so(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> whole,
                     std::span<const LayeredTask> layered) {
   std::vector<MemoryDemand> memory(whole.begin(), whole.end());

@@ -9,7 +9,7 @@
 namespace rtexec::policies {
 namespace {
 
-/// Returns the name of the task, or an empty string if there is none.
+/// Returns the name of the task, or an empty string if `task` is empty.
 std::string named(const TaskSet& tasks, std::span<const std::size_t> urgency, std::optional<std::size_t> task) {
   return task ? tasks.tasks[urgency[*task]].name : "";
 }
@@ -42,7 +42,7 @@ TestVerdict compared(const DeviceVerdict& verdict, const Plan& plan, const TaskS
   return result;
 }
 
-/// Returns the set as RT-Swap's paper defines it: with the tasks' own times, without the board's charges.
+/// Returns the set as the paper on RT-Swap defines it: with the tasks' own times, without the board's charges.
 DeviceSet published(DeviceSet set, const Plan& plan, const TaskSet& tasks, std::span<const std::size_t> urgency) {
   if (plan.swap) set.cost = plan.swap->cost;
   for (std::size_t i = 0; i < urgency.size(); ++i) {

@@ -15,7 +15,7 @@ namespace {
 
 using Places = std::vector<std::size_t>;
 
-/// Returns the policies that each task may get, as indices of its measurements.
+/// Returns by task the policies that it may get, as indices of its measurements.
 Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured) {
   const std::vector<Task>& tasks = set.tasks.tasks;
   if (measured.size() != tasks.size())
@@ -39,7 +39,7 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
   return errors.empty() ? Result<std::vector<Places>>(std::move(all)) : fail(Errc::bad_input, errors);
 }
 
-/// Makes an option for the search. If tasks may co-run, a task with wcet_beside is treated as if it had a partner.
+/// Makes an option for the search. If tasks may co-run, treats a task with wcet_beside as if it had a partner.
 MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const ResolvedSet& set) {
   const WholeChunks chunks = whole_chunks(measured.memory, set.chunk, set.tasks.swap.policy);
   MemoryOption option{.policy = measured.policy,
@@ -54,7 +54,7 @@ MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const R
   return option;
 }
 
-/// Returns the device's capacity in whole chunks, as in plans.
+/// Returns the device's capacity, rounded down to whole chunks as in plans.
 Bytes capacity_of(const ResolvedSet& set) {
   const Bytes all = set.tasks.device.capacity.value_or(set.board.capacity);
   return {all.count / set.chunk.count * set.chunk.count};
@@ -70,7 +70,7 @@ MemoryProblem problem_of(const ResolvedSet& set, std::span<const std::vector<Mea
   return problem;
 }
 
-/// Returns for each task the shortest and the longest time of each part, over all its options.
+/// Returns by task the shortest and the longest time of each part, over all options of the task.
 std::pair<std::vector<Wcet>, std::vector<Wcet>> times_of(const MemoryProblem& problem) {
   std::pair<std::vector<Wcet>, std::vector<Wcet>> times;
   for (const std::vector<MemoryOption>& options : problem.options) {
@@ -138,7 +138,7 @@ Result<PolicyPlan> choose(const ResolvedSet& set, std::span<const std::vector<Me
   return plan_with(set, measured, std::move(chosen), !choice || choice->exact);
 }
 
-/// Returns true if `a` is better; both plans are proved.
+/// True if plan `a` is better than plan `b`. Both plans must be proved.
 bool better(const Plan& a, const Plan& b, MemoryObjective objective) {
   if (objective == MemoryObjective::max_slack) return a.end_to_end.slack > b.end_to_end.slack;
   return std::pair(a.demand, a.host) < std::pair(b.demand, b.host);

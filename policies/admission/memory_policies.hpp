@@ -1,5 +1,5 @@
-// Chooses the memory policies of a set's tasks, and makes the plan with them. Pure; uses make_plan and
-// memory_assignment.
+// Chooses the memory policy of each task of a set, and makes the plan with these policies. Pure; uses make_plan() and
+// memory_assignment.hpp.
 #pragma once
 
 #include <rtexec/memory.hpp>
@@ -14,37 +14,38 @@
 
 namespace rtexec::policies {
 
-/// The measurements of one task under one policy.
+/// The measured times and memory of one task under one policy.
 struct MeasuredPolicy {
   MemoryPolicy policy = MemoryPolicy::device;
   MemoryDemand memory;
   Wcet wcet;
-  std::optional<Duration> wcet_beside{}, mapping_idle{}; // absent: the task's own value counts
+  std::optional<Duration> wcet_beside{}, mapping_idle{}; // absent: the task's own value applies
 };
 
 struct PolicyPlan {
   Plan plan;
-  std::vector<std::size_t> chosen; // by task: the index of its choice in `measured`
-  bool exact = true;               // see MemoryChoice::exact; true if no choice was made
+  std::vector<std::size_t> chosen; // by task: the index of the chosen entry in `measured`
+  bool exact = true;               // see MemoryChoice::exact; true if there was nothing to choose
 };
 
-/// Chooses the policies and returns the plan. `measured` is parallel to `set.tasks.tasks`; the tasks' own wcet is not
-/// read. A task that asks for a policy gets that policy. A task that asks for `automatic` gets one that the board has
-/// and that was measured.
+/// Chooses the policies and returns the plan. `measured` must be parallel to `set.tasks.tasks`; the tasks' own wcet is
+/// ignored. A task that specifies a policy gets that policy. A task that specifies `automatic` gets a policy that the
+/// board has and that was measured.
 ///
-/// A choice must be proved without swapping and fit into the capacity. The host's memory counts, too, if device and
-/// host share one memory. If there is no such choice, each task gets policy D (device memory) if it may, otherwise its
-/// first allowed policy. make_plan() then decides the rest: it swaps, or the set is not proved. So a set in which only
-/// D can be chosen gets the plan that make_plan() makes of it.
+/// A choice must be proved without swapping, and its memory must fit into the capacity. Host memory counts too if
+/// device and host share one memory. If there is no such choice, each task gets policy D (device memory) if D is
+/// allowed, and otherwise its first allowed policy. make_plan() then swaps, or the set is not proved. So if only D can
+/// be chosen, the result is the plan of make_plan().
 ///
-/// With SCHED_FIFO and priorities that are not searched, no other choice is better. Otherwise that holds in nearly all
-/// cases.
+/// The choice is optimal with SCHED_FIFO and priorities that are not searched. In other cases it is nearly always
+/// optimal.
 ///
-/// If tasks co-run ([device] co_run), the result is the better of two choices. The first treats each task with
-/// wcet_beside as if it had a partner, so that its plan holds even if it has one. The second treats tasks as if none
-/// had a partner; it counts only if it is proved with the actual pairs. A third choice may be better still.
-///
-/// Returns bad_input as make_plan does, and if the board has no measured policy that a task may get.
+/// If tasks co-run ([device] co_run), the result is the better of two choices. The first choice treats each task with
+/// wcet_beside as if it had a partner, so that its plan is valid with or without partners. The second choice treats
+/// tasks as if none had a partner; it is used only if it is proved with the actual pairs. The result may then not be
+/// optimal.
+/// Returns bad_input as make_plan() does, and if a task may only get policies that the board lacks or that were not
+/// measured.
 [[nodiscard]] Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set,
                                                         std::span<const std::vector<MeasuredPolicy>> measured,
                                                         MemoryObjective objective);

@@ -30,7 +30,7 @@ bool same_parts(const TimesBetween& times) {
                             [](const Wcet& a, const Wcet& b) { return a.before == b.before && a.after == b.after; });
 }
 
-/// Returns true if the same tasks use the device as in `first`, and no part is shorter.
+/// True if the same tasks use the device as in `first`, and no part is shorter than in `first`.
 bool no_shorter(std::span<const Wcet> wcets, std::span<const Wcet> first) {
   return same_uses(wcets, first) && std::ranges::equal(wcets, first, [](const Wcet& a, const Wcet& b) {
            return a.before >= b.before && a.device >= b.device && a.after >= b.after;
@@ -111,7 +111,7 @@ std::vector<CoreAssignment> ResidentAdmission::assignments(std::span<const Wcet>
   return all;
 }
 
-/// Returns true if all real-time tasks that name no core are on one core, and pass the test `core N` there.
+/// True if all real-time tasks that name no core are on one core and pass the test `core N` there.
 bool ResidentAdmission::one_core_holds_all(const CoreAssignment& cores, std::span<const Wcet> longest) {
   std::optional<unsigned> one;
   for (std::size_t i = 0; i < cores.size(); ++i) {
@@ -144,7 +144,7 @@ std::optional<Nanos> ResidentAdmission::slack(std::span<const Wcet> wcets) {
   if (!all_ways_) core_assignments(set_, is_proved);
   else std::ranges::find_if(ways_, [&](const Way& way) { return is_proved(*way.cores); });
   if (!slack || set_.tasks.chains.empty()) return slack;
-  // Only a plan shows whether chains keep their limits.
+  // Whether chains keep their limits is known only from a plan.
   const Result<Plan> plan = make_plan(set_, std::vector<MemoryDemand>(wcets.size()));
   return plan && plan->proved ? std::optional(plan->end_to_end.slack.count()) : std::nullopt;
 }
@@ -156,7 +156,8 @@ bool ResidentAdmission::has_bounds() const {
 }
 
 /// Returns `ask(bounds)`, an upper bound on the slack of one way, for any split of deadlines. If the first split is
-/// known to prove all of these times, make_plan() uses no other, and its bound counts.
+/// known to prove the set for all times of the range, make_plan() uses no other split, and the bound for the first
+/// split applies.
 template <class Ask>
 std::optional<Nanos> ResidentAdmission::asked(std::size_t index, const TimesBetween& times, Nanos needed,
                                               const Ask& ask) {
@@ -185,9 +186,9 @@ bool ResidentAdmission::surely_proves(std::size_t index, std::span<const Wcet> l
   return bounds != nullptr && bounds->surely_proved();
 }
 
-/// Sets the execution times of the bounds that `of` holds to `wcets`. Returns these bounds, or nullptr if make_plan()
-/// refuses the times. Reuses the existing object if no time is shorter than at its construction, since it then keeps
-/// what it has learnt.
+/// Sets the execution times of the bounds in `of` to `wcets`. Returns these bounds, or nullptr if make_plan() refuses
+/// the times. If no time is shorter than at the construction of the bounds object, the object is reused, so that it
+/// keeps the tightest instants of earlier calls.
 PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<const Wcet> wcets) {
   if (!of.bounds || !no_shorter(wcets, of.first)) {
     of.bounds.reset();
@@ -209,8 +210,8 @@ PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<c
   return &*of.bounds;
 }
 
-/// Returns the charged set. Without `cores`, each task has a core of its own, where no task takes longer than on any
-/// shared core.
+/// Returns the charged set. If `cores` is absent, each task gets a core of its own. On its own core no task takes
+/// longer than on a shared one.
 NamedSet ResidentAdmission::charged_set_of(const std::optional<CoreAssignment>& cores) {
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) plan_.tasks[i].core = cores ? (*cores)[i] : 0;
   NamedSet named = charged_set(plan_, set_, urgency_, Lateness::none);

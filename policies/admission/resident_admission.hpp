@@ -1,5 +1,5 @@
-// Computes what admission proves of a set with other execution times, if all its memory fits. The choice of memory
-// policies calls it many times. Pure; proofs: policies/proofs/memory-policies.md.
+// Computes what admission would prove of a set with other execution times, for sets whose memory fits without swapping.
+// The search for memory policies calls it many times. Pure; proofs: policies/proofs/memory-policies.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -15,52 +15,58 @@
 
 namespace rtexec::policies {
 
-/// Computes whether make_plan() proves the set, and with which slack, in a fraction of its time: it makes no plan and
-/// no text. Also bounds the slack over ranges of execution times. Owns a copy of the set.
+/// Computes whether make_plan() would prove the set, and with which slack. It is much faster than make_plan(), since it
+/// makes no plan and no text. It also computes bounds on the slack for ranges of execution times. Owns a copy of the
+/// set.
 ///
-/// A set can be proved in several *ways*, and the first way that succeeds decides the slack. Each way is one assignment
-/// of cores to the tasks that name none, in the order of core_assignments(), which depends on the CPU parts. If CPU
-/// parts differ within the range of execution times, so may the assignments. Then one way stands for all assignments:
-/// each task has a core of its own. Before it comes the first assignment, if that is the same for the whole range.
+/// A set can be proved in several *ways*, and the first way that succeeds determines the slack. A way is an assignment
+/// of cores to the tasks that name none. The order of ways is that of core_assignments(), which depends on the CPU
+/// parts. If CPU parts differ within the range of execution times, the assignments may differ, too. Then a single way
+/// represents all assignments: in it, each task has a core of its own. If the first assignment is the same for the
+/// whole range, it is a separate way before that one.
 class ResidentAdmission {
  public:
-  /// `times`: the range of all execution times that are ever asked about.
+  /// `times`: the range that contains all execution times of later calls.
   ResidentAdmission(const ResolvedSet& set, const TimesBetween& times);
 
-  /// Returns the end-to-end slack, or nullopt if the set is not proved or make_plan() refuses it. `wcets` is parallel
-  /// to the tasks.
+  /// Returns the end-to-end slack, or nullopt if the set is not proved or make_plan() refuses it. `wcets` must be
+  /// parallel to the tasks.
   [[nodiscard]] std::optional<Nanos> slack(std::span<const Wcet> wcets);
 
-  /// True if bound(), glance() and surely_proves() are available. They are not if slack() never decreases with shorter
-  /// times, so that it bounds itself. Under SCHED_DEADLINE, and if priorities are searched, that holds in nearly all
-  /// cases and is assumed.
+  /// True if bound(), glance() and surely_proves() are available. They are not available if slack() is monotone (never
+  /// decreases with shorter times), so that slack() of the shortest times is the bound. Under SCHED_DEADLINE, and if
+  /// priorities are searched, slack() is monotone in nearly all cases and is assumed to be so.
   [[nodiscard]] bool has_bounds() const;
 
-  /// Returns the number of ways; a way is an index below it.
+  /// Returns the number of ways. Ways are numbered from 0.
   [[nodiscard]] std::size_t ways() const { return ways_.size(); }
 
-  /// Returns an upper bound on the slack by this way with any times in the range. If the slack is less than `needed`,
-  /// it may return any value less than `needed`. Returns nullopt if the way proves none of these times. glance() does
-  /// the same faster, from the instants and responses that were tightest before; its bound may be larger.
+  /// Returns an upper bound on the slack of this way with any times in the range. `needed`: if the slack is less, the
+  /// function may return any value less than `needed`. Returns nullopt if the way proves the set for none of these
+  /// times.
+  /// glance() returns such a bound faster, from the instants and responses that were tightest in earlier calls. Its
+  /// bound may be larger.
   [[nodiscard]] std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed);
 
-  /// True if this way is known to prove the set with these times, and with all times that do not exceed them.
+  /// True if this way is known to prove the set with the times `longest`, and with all times that do not exceed them.
   [[nodiscard]] bool surely_proves(std::size_t way, std::span<const Wcet> longest);
 
  private:
-  /// Bounds by one kind of proof.
+  /// Bounds by one method of proof (PlacedBounds::By).
   struct Bounds {
     PlacedBounds::By by{};
     std::vector<Wcet> first{};            // the times for which `bounds` was constructed
-    std::optional<PlacedBounds> bounds{}; // absent: make_plan refuses these times
+    std::optional<PlacedBounds> bounds{}; // absent: make_plan() refuses these times
   };
 
   struct Way {
-    std::optional<CoreAssignment> cores; // absent: any cores
-    Bounds most{};                       // upper bounds on its slack
-    std::optional<Bounds> first_split{}; // the same for the first split of deadlines, if that may decide
-    std::optional<Bounds> sure{};        // for surely_proves(); absent: `first_split` serves, or else `most`
+    std::optional<CoreAssignment> cores; // absent: the way represents all assignments
+    Bounds most{};                       // upper bounds on the slack of the way
+    /// Upper bounds on the slack for the first split of deadlines; absent: that split cannot decide
+    std::optional<Bounds> first_split{};
+    /// The bounds for surely_proves(); absent: `first_split` is used or, if that is absent, `most`
+    std::optional<Bounds> sure{};
   };
 
   void add_ways(const TimesBetween& times);
@@ -75,8 +81,8 @@ class ResidentAdmission {
 
   ResolvedSet set_;
   std::vector<std::size_t> urgency_;
-  Plan plan_;             // only order and cores are set
-  bool all_ways_ = false; // each way is one assignment; false: one way stands for all
+  Plan plan_;             // only the order and the cores are set
+  bool all_ways_ = false; // true if each way is one assignment; false: one way represents all assignments
   std::vector<Way> ways_;
 };
 

@@ -32,10 +32,10 @@ Duration down(Duration time, Factor factor) {
   return Duration(static_cast<Nanos>(Wide{time.count()} * factor.units / one));
 }
 
-// ---- what is changed ----
+// ---- the changes ----
 
-/// Stretches the device part and the part of it that waits for pages. If all tasks are stretched, tasks that may co-run
-/// still may.
+/// Stretches the device part, and the time in it that waits for pages. If all tasks are stretched by one factor, tasks
+/// that may co-run before also may co-run afterwards.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
   for (std::optional<Duration>* part : {&task.wcet_beside, &task.mapping_idle})
@@ -77,7 +77,7 @@ void slow_copies(ResolvedSet& set, Factor bandwidth) {
 
 struct Verdict {
   bool proved = false;
-  std::string reason; // why not
+  std::string reason; // the reason why it is not proved
 };
 
 class Search {
@@ -86,8 +86,8 @@ class Search {
       : set_(set), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     set_.tasks.device.launch_ahead = plan.launch_ahead;
-    // `resident` only sets which memory is on the device at the start. It proves nothing but limits the volumes, so it
-    // is removed
+    // `resident` only sets which memory is on the device at the start. The proof does not use it, but it limits the
+    // volumes, so it is removed
     for (Task& task : set_.tasks.tasks) task.resident.reset();
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       if (plan.tasks[i].stream) set_.tasks.tasks[i].stream_chunks = plan.tasks[i].stream->ring;
@@ -128,7 +128,7 @@ class Search {
     return edge<Factor>(from, to, factor_at, change);
   }
 
-  /// Returns the edge of the capacity. Memory beyond the demand of all tasks would not be used.
+  /// Returns the edge of the capacity. Memory beyond the demand of all tasks is not tried, since it would not be used.
   Edge<Bytes> capacity() {
     const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
     const Step asked = std::max(Step{1}, chunks(plan_.demand));
@@ -141,7 +141,7 @@ class Search {
                        });
   }
 
-  /// Returns the edge between steps `in` (the least load) and `out`. `at(step)`: the value at a step of the grid.
+  /// Returns the edge between the steps `in` (the lowest load) and `out`. `at(step)`: the value at a step of the grid.
   /// `change`: sets that value in a set.
   template <class Value, class Grid, class Change>
   Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
@@ -173,7 +173,8 @@ class Search {
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }
 
-  /// Returns the classes, cuts and streams of the plan as given ones, for tasks whose times may have changed.
+  /// Returns the classes, cuts and streams of the plan as values that the set specifies. The execution times of tasks
+  /// may have changed.
   [[nodiscard]] std::vector<LayeredTask> divided(const TaskSet& tasks) const {
     std::vector<LayeredTask> result;
     for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)
@@ -181,7 +182,7 @@ class Search {
     return result;
   }
 
-  /// Returns the task with each segment as one layer.
+  /// Returns the task with one layer for each of its segments.
   static LayeredTask divided(const PlannedTask& planned, Duration device) {
     LayeredTask task{.layers = {.times = {device.count()}, .overheads = {}, .tensors = {}},
                      .device_class = planned.device_class,

@@ -13,13 +13,13 @@ namespace {
 
 Duration lost(const MemoryOverhead& other, const MemoryOverhead& device) { return other.all() - device.all(); }
 
-/// Returns true if policy M (managed memory) is worthwhile for the task, by Eq. (9) of Bateni et al. (RTAS 2020).
+/// True if policy M (managed memory) is worthwhile for the task, by Eq. (9) of Bateni et al. (RTAS 2020).
 bool managed_is_eligible(const GuidelineTask& task) {
   return task.managed && lost(*task.managed, task.device) <=
                              task.managed->mapping - task.managed->host_flush - task.managed->device_flush;
 }
 
-/// Returns true if policy H (pinned host memory) is worthwhile for the task, by Eq. (10).
+/// True if policy H (pinned host memory) is worthwhile for the task, by Eq. (10) of Bateni et al. (RTAS 2020).
 bool host_is_eligible(const GuidelineTask& task) {
   return task.host && lost(*task.host, task.device) <= task.host->mapping - task.host->uncached;
 }
@@ -30,10 +30,11 @@ Duration added(const GuidelineTask& task, MemoryPolicy policy) {
 
 // ---- memory as the search compares it ----
 
-/// The memory that is minimised, and the memory that decides between equal amounts of that.
+/// The memory that is minimised, and the memory that decides between choices with equal minimised memory.
 using Amount = std::pair<Wide, Wide>;
 
-/// The memory of some tasks: their own, and shared memory, of which the largest amount of a task counts.
+/// The memory of some tasks: the memory that each task uses alone, and the largest amount of shared memory that a task
+/// uses.
 struct Use {
   Amount own{};
   Wide shared = 0;
@@ -62,18 +63,18 @@ bool no_more_memory(const MemoryOption& a, const MemoryOption& b) {
 
 bool same_times(const Wcet& a, const Wcet& b) { return times(a) == times(b); }
 
-/// Returns true if `a` needs no more than `b` of anything: neither memory nor time.
+/// True if `a` needs no more memory and no more time than `b`.
 bool covers(const MemoryOption& a, const MemoryOption& b) {
   return no_more_memory(a, b) && same_times(shorter(a.wcet, b.wcet), a.wcet);
 }
 
 // ---- the search ----
 
-/// The knowledge about a node of the search, at which some tasks have chosen their options. It says which ways to prove
-/// the set (Admission, in the header) are left below this node, and how much slack is possible.
+/// The knowledge about a node of the search. At a node, some tasks have chosen their options. A reach holds the ways to
+/// prove the set (Admission, in the header) that are left below the node, and an upper bound on the slack.
 struct Reach {
-  std::uint32_t ways = 0; // bit k is set if way k may be the first that succeeds
-  Nanos slack = 0;        // an upper bound on the slack by the first of these ways
+  std::uint32_t ways = 0; // bit k is set if way k may be the first way that succeeds
+  Nanos slack = 0;        // an upper bound on the slack of the first of these ways
 
   [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(std::countr_zero(ways)); }
   void drop_first() {
@@ -91,14 +92,14 @@ Reach both(const Reach& a, const Reach& b) {
 }
 
 struct Candidate {
-  std::size_t index = 0; // of the option in MemoryProblem
+  std::size_t index = 0; // the index of the option in MemoryProblem
   Wcet wcet;
   Use use;
-  Reach reach{}; // with this option, and ideal (shortest) times of all other tasks
+  Reach reach{}; // the reach with this option, if all other tasks have their ideal (shortest) times
 };
 
-/// A task in the search and its candidates. `ideal` has the shortest time of each part over all candidates, `longest`
-/// the longest, and `least` the least memory of each kind.
+/// A task in the search and its candidates (options). `ideal` has the shortest time of each part over all candidates,
+/// and `longest` the longest time. `least` has the least memory of each kind.
 struct Branch {
   std::size_t task = 0;
   std::vector<Candidate> candidates;
@@ -117,7 +118,7 @@ void set_ideal(Branch& branch) {
 }
 
 /// Returns the candidates in the order in which they are tried. `monotone`: slack never decreases with shorter times.
-/// In that case an option is left out if another one covers it (needs no more of anything).
+/// In that case an option is left out if another option covers it (needs no more memory and no more time).
 std::vector<Candidate> candidates_of(std::span<const MemoryOption> options, bool unified, bool monotone) {
   std::vector<Candidate> kept, covered;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -148,7 +149,7 @@ Amount range_of(const Branch& branch) {
   return {high.use.all().first - low.use.all().first, high.use.all().second - low.use.all().second};
 }
 
-/// Returns one branch for each task, in the order in which tasks choose.
+/// Returns a branch for each task, in the order in which tasks choose their options.
 std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   std::vector<Branch> branches;
   for (std::size_t task = 0; task < problem.options.size(); ++task) {
@@ -161,7 +162,7 @@ std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   return branches;
 }
 
-/// Calls the admission test, at most `max_questions` times in all. After that it answers as if nothing were admitted.
+/// Calls the admission test, at most `max_questions` times. After that, nothing counts as admitted.
 class Questions {
  public:
   explicit Questions(const Admission& admission) : admission_(admission) {}
@@ -175,7 +176,8 @@ class Questions {
     if (monotone()) return slack(times.shortest);
     return may_ask() ? admission_.glance(way, times, needed) : std::nullopt;
   }
-  /// Returns true if one of the ways before `way` is known to succeed for all times in the range, so that it decides.
+  /// True if one of the ways before `way` is known to succeed for all times in the range. Then that way determines the
+  /// slack.
   bool decided_before(std::size_t way, const TimesBetween& times) {
     for (std::size_t k = 0; k < way; ++k)
       if (may_ask() && admission_.surely(k, times.longest)) return true;
@@ -205,8 +207,8 @@ struct Incumbent {
   Nanos slack = 0;
 };
 
-/// A depth-first search over the options of the tasks, one task for each depth. The tasks that have not chosen yet are
-/// given their ideal times, which gives an upper bound on the slack of all combinations below a node.
+/// A depth-first search over the options of the tasks, one task for each depth. Tasks that have not chosen yet get
+/// their ideal times. That gives an upper bound on the slack of all combinations below a node.
 class Search {
  public:
   Search(const MemoryProblem& problem, Questions& questions)
@@ -218,16 +220,16 @@ class Search {
         longest_(branches_.size()),
         chosen_(branches_.size()) {}
 
-  /// Returns the combination with the least memory among those with at least `needed` slack, and of equal ones the
-  /// first.
+  /// Returns the combination with the least memory among the combinations with at least `needed` slack. Among equal
+  /// combinations it returns the first one.
   std::optional<Incumbent> min_memory(Nanos needed) {
     begin(needed);
     if (narrow(~std::uint32_t{0} >> (max_ways - questions_.ways()))) descend(0, {}, root_);
     return std::move(best_);
   }
 
-  /// Returns the combination with the most slack among those that fit into the memory. It examines one way after the
-  /// other, since the slack found by one way excludes many combinations for the next.
+  /// Returns the combination with the most slack among the combinations that fit into the memory. It examines one way
+  /// after the other, since the slack found for one way excludes many combinations for the next way.
   std::optional<Incumbent> max_slack() {
     begin(0);
     max_slack_ = true;
@@ -245,10 +247,10 @@ class Search {
  private:
   enum class By { bound, glance };
 
-  /// The facts about a node that hold without calling the admission test.
+  /// Facts about a node that are known without a call of the admission test.
   struct Known {
-    bool slack = false;     // its slack is that of the node above
-    bool undecided = false; // no way before its first one is known to succeed
+    bool slack = false;     // true if its slack is equal to that of the node above
+    bool undecided = false; // true if none of the ways before its first way is known to succeed
   };
 
   void begin(Nanos needed) {
@@ -257,8 +259,8 @@ class Search {
     best_.reset();
   }
 
-  /// Drops the options that do not fit into the memory, and those for which none of `ways` has the needed slack even if
-  /// all other tasks have their ideal times. Returns true if every task has an option left.
+  /// Drops the options that do not fit into the memory. Also drops the options for which none of `ways` has the needed
+  /// slack, even if all other tasks have their ideal times. Returns true if every task has an option left.
   bool narrow(std::uint32_t ways) {
     const auto fits = [&](const Branch& branch, const Candidate& each) { return min_with(branch, each) <= capacity_; };
     root_ = {ways, unbounded};
@@ -297,7 +299,7 @@ class Search {
     set_rest();
   }
 
-  /// Returns the memory that is minimised, with this option of the task and the least that all other tasks can take.
+  /// Returns the minimised memory if the task chooses this option and all other tasks take their least memory.
   [[nodiscard]] Wide min_with(const Branch& branch, const Candidate& candidate) const {
     Use use = candidate.use;
     for (const Branch& other : branches_)
@@ -315,8 +317,8 @@ class Search {
     longest_[branch.task] = longest;
   }
 
-  /// Drops ways from `reach`, from the first on, until one may have the needed slack and no way before it is known to
-  /// succeed. Returns true if such a way is left.
+  /// Drops ways from `reach`, beginning with the first, until the first remaining way may have the needed slack, and no
+  /// earlier way is known to succeed. Returns true if such a way remains.
   bool promises(Reach& reach, By by, Known known) {
     const TimesBetween here{shortest_, longest_};
     for (; reach.ways != 0; reach.drop_first(), known = {}) {
@@ -337,8 +339,8 @@ class Search {
     return memory.first <= capacity_ && (max_slack_ || !best_ || memory < best_->memory);
   }
 
-  /// Searches below a node. Returns true if an estimate by By::glance was too high for it, so that the caller must
-  /// verify its own.
+  /// Searches below a node. Returns true if an estimate by By::glance was too high for the node. The caller must then
+  /// verify its own estimate.
   bool descend(std::size_t depth, const Use& use, Reach reach) {
     if (depth == branches_.size()) return end(use.all(), reach);
     Branch& branch = branches_[depth];
@@ -373,12 +375,13 @@ class Search {
   std::vector<Branch> branches_;
   Questions& questions_;
   Wide capacity_;
-  std::vector<Use> rest_;                // by depth: the least memory of the branches from there on
-  std::vector<Wcet> shortest_, longest_; // by task: the range of times that are possible below the node
+  std::vector<Use> rest_;                // by depth: the least memory of the branches from that depth on
+  std::vector<Wcet> shortest_, longest_; // by task: the range of times that is possible below the node
   std::vector<std::size_t> chosen_;
   Reach root_;
   Nanos needed_ = 0;
-  bool max_slack_ = false; // each result raises `needed_`; false: each result must take less memory
+  // True: each result raises `needed_`; false: each result must take less memory than the last one
+  bool max_slack_ = false;
   std::optional<Incumbent> best_;
 };
 

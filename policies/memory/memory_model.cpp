@@ -20,7 +20,7 @@ enum Parameter : std::size_t {
   host_touched,
   mapped,
   host_flush,
-  written_back,  // `device_flush` is this times the bytes that the cache holds
+  written_back,  // `device_flush` is this parameter times the bytes that the cache holds
   cache_penalty, // memory_access - cache_access
   faulted,
   prefetch_start,
@@ -69,8 +69,8 @@ Vector numbers(const MemoryCosts& costs) {
   return values;
 }
 
-/// Returns the number of bytes that the device writes back in the time of one flush. By Eq. (4) of the paper
-/// (memory_model.hpp), a launch costs at most one flush.
+/// Returns the number of bytes that the device writes back in the time of one flush. By Eq. (4) of the paper (see
+/// memory_model.hpp), the cost of a launch is at most that of one flush.
 double cached_bytes(const MemoryCosts& costs) {
   return costs.written_back > 0 ? number(costs.device_flush) / costs.written_back : 0;
 }
@@ -97,7 +97,7 @@ MemoryCosts with_numbers(MemoryCosts costs, const Vector& values, double cached)
 
 // ---- the model ----
 
-/// By part of the overhead: the factor of each parameter. A part is the scalar product of its factors and the
+/// The factor of each parameter, for each part of the overhead. A part is the scalar product of its factors and the
 /// parameters.
 struct Terms {
   Vector copies{}, mapping{}, host_flush{}, device_flush{}, uncached{};
@@ -171,7 +171,8 @@ Terms terms_of(MemoryPolicy policy, bool unified, double cached, const MemoryTra
 
 // ---- least squares ----
 
-/// Solves a x = b for the unknowns whose indices are in `in`; all others are 0. `a` is symmetric and positive definite.
+/// Solves a x = b for the unknowns whose indices are in `in`; all other unknowns are 0. `a` must be symmetric and
+/// positive definite.
 Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   for (std::size_t k = 0; k < in.size(); ++k)
     for (std::size_t row = k + 1; row < in.size(); ++row) {
@@ -188,8 +189,7 @@ Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   return x;
 }
 
-/// Moves `x` from its value towards `aim`, until the first of the unknowns in `in` is 0. Removes unknowns that are 0
-/// from `in`.
+/// Moves `x` towards `aim` until one of the unknowns in `in` becomes 0. Removes unknowns that are 0 from `in`.
 void step_to_bound(Vector& x, const Vector& aim, std::vector<std::size_t>& in) {
   double part = 1;
   std::size_t first = in.front();
@@ -203,8 +203,8 @@ void step_to_bound(Vector& x, const Vector& aim, std::vector<std::size_t>& in) {
   std::erase_if(in, [&](std::size_t i) { return x[i] <= 0; });
 }
 
-/// Returns the x >= 0 that minimises x'ax - 2b'x, by an active set (Lawson and Hanson, Solving Least Squares Problems,
-/// 1974).
+/// Returns the x >= 0 that minimises x'ax - 2b'x, by the active-set method of Lawson and Hanson (Solving Least Squares
+/// Problems, 1974).
 Vector non_negative(const Matrix& a, const Vector& b) {
   constexpr double nothing = 1e-12;
   constexpr int max_rounds = 3 * parameters;
@@ -233,8 +233,8 @@ Vector non_negative(const Matrix& a, const Vector& b) {
   return x;
 }
 
-/// One measurement. `weights`: the factors of the parameters in its overhead; `aim`: its measured overhead. Both are
-/// divided by `measured`. `trust`: its weight in the fit.
+/// One measurement. `weights`: the factors of the parameters in its overhead. `aim`: its measured overhead. `weights`
+/// and `aim` are both divided by `measured`. `trust`: the weight of the measurement in the fit.
 struct Row {
   Vector weights{};
   double aim = 0;
@@ -266,7 +266,7 @@ Vector least_squares(std::span<const Row> rows, const Vector& before) {
   return found;
 }
 
-/// Sets the weights by Huber's rule: an error beyond the usual size counts linearly instead of squared.
+/// Sets the weights by Huber's rule: an error above the usual size counts linearly instead of squared.
 void trust(std::span<Row> rows, const Vector& values) {
   constexpr double usual = 1.345 * 1.4826; // times the median error: 1.345 standard deviations if errors are normal
   constexpr double exact = 1e-9;
@@ -280,11 +280,11 @@ void trust(std::span<Row> rows, const Vector& values) {
 struct Fitted {
   Vector values{};
   double cached = 0;
-  double loss = 0; // the sum of absolute errors
+  double loss = 0; // the sum of the absolute errors
 };
 
 Fitted fitted_with(double cached, const MemoryCosts& costs, std::span<const MemoryMeasurement* const> measurements) {
-  constexpr int rounds = 15; // of Huber's weights
+  constexpr int rounds = 15; // the number of times that Huber's weights are computed
   std::vector<Row> rows;
   for (const MemoryMeasurement* each : measurements) {
     const double measured = number(each->measured);
@@ -303,8 +303,8 @@ Fitted fitted_with(double cached, const MemoryCosts& costs, std::span<const Memo
   return found;
 }
 
-/// Fits the parameters and the size of the cache. The sizes tried lie between the least and the most bytes that one
-/// launch writes: measurements say nothing about others.
+/// Fits the parameters and the size of the cache. The sizes that are tried are between the smallest and the largest
+/// number of bytes that one launch writes. Measurements contain no information about other sizes.
 Fitted fitted(const MemoryCosts& costs, std::span<const MemoryMeasurement* const> measurements) {
   double least = 0, most = 0;
   for (const MemoryMeasurement* each : measurements)
@@ -349,7 +349,7 @@ ModelError summary(std::span<const double> errors) {
   return summary;
 }
 
-/// Numbers the different traffics, and returns for each measurement the number of its traffic.
+/// Numbers the different traffics. Returns by measurement the number of its traffic.
 std::vector<std::size_t> groups_of(std::span<const MemoryMeasurement> measurements) {
   std::vector<const MemoryTraffic*> traffics;
   std::vector<std::size_t> groups;

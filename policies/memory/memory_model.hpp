@@ -1,7 +1,7 @@
-// The overhead of a memory policy for a task, besides its execution on the device, and the memory that the policy
-// takes. The policies are D (device memory), M (managed memory) and H (pinned host memory). The model is that of Bateni
-// et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory Management, RTAS 2020), Eqs. (2)
-// to (8). It has additional terms for a GPU behind a link, and a fit of its parameters to measurements.
+// The overhead that a memory policy adds to a task's execution on the device, and the memory that the policy takes. The
+// policies are D (device memory), M (managed memory) and H (pinned host memory). The model is that of Bateni et al.
+// (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory Management, RTAS 2020), Eqs. (2) to
+// (8). Additions to the paper are terms for a GPU behind a link, and a fit of the parameters to measurements.
 //
 // The model only estimates, and no promise uses it: promises need WCETs measured under the policy itself. Pure;
 // allocates; plain values without owners.
@@ -18,10 +18,10 @@
 
 namespace rtexec::policies {
 
-using rtexec::MemoryCosts; // the parameters, Table III
+using rtexec::MemoryCosts; // the parameters of Table III
 
-/// Kernel launches that are alike. An entry with no launches and one dirty launch describes memory that the CPU wrote
-/// once, before several kernels that map it in turn; its `touched` is all of that memory.
+/// A number of equal kernel launches. An entry with no launches and one dirty launch describes memory that the CPU
+/// wrote once, before several kernels that map it one after the other; its `touched` is all of that memory.
 struct KernelTraffic {
   Bytes touched{0}; // S_i: the memory exchanged with the CPU that each launch touches
   Bytes written{0}; // the part of it that each launch writes
@@ -30,43 +30,46 @@ struct KernelTraffic {
   friend bool operator==(const KernelTraffic&, const KernelTraffic&) = default;
 };
 
-/// The memory traffic of one job of a task (Table III), the same under each policy.
+/// The memory traffic of one job of a task (Table III). It does not depend on the policy.
 struct MemoryTraffic {
-  Bytes in{0};             // B_hd: copied from host to device under D
-  Bytes out{0};            // B_dh: copied back
+  Bytes in{0};             // B_hd: the bytes copied from host to device under D
+  Bytes out{0};            // B_dh: the bytes copied from device to host under D
   std::uint64_t copies{0}; // N_m: the number of these copies
-  bool fresh = false;      // copies out go to host memory that was never touched, so that l_ini (Table III) counts
-  bool prefetch = false;   // under M behind a link, the task prefetches the memory that dirty launches touch
+  /// True if copies to the host write host memory that was never touched, so that l_ini (Table III) counts
+  bool fresh = false;
+  bool prefetch = false; // true if the task prefetches the memory that dirty launches touch, under M behind a link
   std::vector<KernelTraffic> kernels;
-  std::uint64_t cache_accesses = 0; // N_L2: instructions that access the device's L2 cache
-  double hit_rate = 0;              // tau: the share of hits among them under D, 0 to 1
-  bool hidden = false;              // parallelism hides the latency of memory (Eq. 7)
-  Bytes exchanged{0};               // memory that CPU and device exchange, each buffer once
+  std::uint64_t cache_accesses = 0; // N_L2: the number of instructions that access the device's L2 cache
+  double hit_rate = 0;              // tau: the share of cache hits in these accesses under D, 0 to 1
+  bool hidden = false;              // true if parallelism hides the latency of memory (Eq. 7)
+  Bytes exchanged{0};               // the memory that CPU and device exchange; each buffer counts once
   Bytes device_only{0};             // memory that only the device uses
   friend bool operator==(const MemoryTraffic&, const MemoryTraffic&) = default;
 };
 
-/// The overhead of a policy besides execution. Each part is rounded up to a nanosecond, and at most `longest_time`.
+/// The overhead that a policy adds to execution. Each part is rounded up to a nanosecond, and is at most
+/// `longest_time`.
 struct MemoryOverhead {
   Duration copies{0};       // D: all copies; M behind a link: the pages that return to the host
-  Duration mapping{0};      // I: the device waits for pages; another kernel may execute meanwhile
-  Duration host_flush{0};   // of the CPU's caches, when kernels start
-  Duration device_flush{0}; // of the device's cache, when kernels end
+  Duration mapping{0};      // I: the time for which the device waits for pages; another kernel may execute meanwhile
+  Duration host_flush{0};   // the time to flush the CPU's caches when kernels start
+  Duration device_flush{0}; // the time to flush the device's cache when kernels end
   Duration uncached{0};     // Tc: under H, the additional time of memory accesses
 
   /// Returns the total: O_D, O_M or O_H.
   [[nodiscard]] Duration all() const { return copies + mapping + host_flush + device_flush + uncached; }
-  /// Returns the part during which nothing else may execute.
+  /// Returns the part of the overhead during which no other job may execute.
   [[nodiscard]] Duration alone() const { return all() - mapping; }
   friend bool operator==(const MemoryOverhead&, const MemoryOverhead&) = default;
 };
 
 /// Returns the overhead under D, M or H. Equations are those of the paper.
 /// With unified memory: D by Eq. (2), M by Eqs. (3) to (5), H by Eqs. (6) to (8). For Eq. (4), each launch counts the
-/// lesser of the sum and the bound.
-/// Behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches, by faults or by one prefetch
-/// for each copy under D; `out` bytes migrate back in the same way. Under H, all memory that launches touch goes over
-/// the link. Accesses that the device's cache would serve under D go over it again.
+/// smaller of the sum and the bound.
+/// Behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches. They migrate by faults, or by
+/// one prefetch for each copy that D would make; `out` bytes migrate back in the same way. Under H, all memory that
+/// launches touch is read and written over the link. Accesses that the device's cache would serve under D also use the
+/// link.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 
@@ -77,8 +80,8 @@ struct MemoryFootprint {
   [[nodiscard]] Bytes all() const { return device + host; }
 };
 
-/// Returns the footprint. The exchanged memory counts twice under D, and once under M and H (section II-B). Memory that
-/// only the device uses is added.
+/// Returns the footprint. The exchanged memory counts twice under D, and once under M and H (section II-B of the
+/// paper). Memory that only the device uses is added once.
 [[nodiscard]] MemoryFootprint memory_footprint(MemoryPolicy policy, const MemoryTraffic& traffic);
 
 // ---- the fit ----
@@ -86,9 +89,9 @@ struct MemoryFootprint {
 struct MemoryMeasurement {
   MemoryPolicy policy = MemoryPolicy::device;
   MemoryTraffic traffic;
-  /// The time of execution alone. 0: `measured` contains the overhead only.
+  /// The time of the execution without overhead. 0: `measured` contains only the overhead.
   Duration execution{0};
-  /// Execution and overhead.
+  /// The measured time of execution and overhead.
   Duration measured{0};
 };
 
@@ -100,20 +103,21 @@ struct ModelError {
 
 struct MemoryFit {
   MemoryCosts costs;
-  ModelError error;    // of the fit, on the measurements that it used
-  ModelError held_out; // of fits on measurements that they did not use: the error to expect for a new task
+  ModelError error; // the error of the fit on the measurements that it used
+  /// The error of fits on measurements that they did not use, which is the error to expect for a new task
+  ModelError held_out;
 };
 
-/// Returns the costs that fit best: the relative errors have the least sum of squares. Errors are weighted by Huber's
-/// rule, so that a disturbed measurement does not distort the others. `costs` gives the values that are known before:
-/// whether memory is unified, cache_access (times show only its difference to memory_access), and the costs on which no
-/// measurement depends. For `held_out`, measurements are left out in five groups, or one for each traffic if there are
-/// fewer; measurements of one traffic are in one group.
+/// Returns the costs that fit best: the sum of the squared relative errors is least. Errors are weighted by Huber's
+/// rule, so that a disturbed measurement does not distort the result. `costs`: the values that are known in advance.
+/// These are whether memory is unified, cache_access (times show only its difference from memory_access), and the costs
+/// on which no measurement depends. For `held_out`, the measurements are left out in five groups. If there are fewer
+/// than five different traffics, each traffic is one group. Measurements of one traffic are always in one group.
 ///
-/// Returns bad_input if a measurement has no time or no policy, or if there are fewer than two traffics.
+/// Returns bad_input if a measurement has no time or no policy, or if there are fewer than two different traffics.
 [[nodiscard]] Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
-/// Like fit(), but only computes the costs and does not validate them. For callers that set measurements aside for
-/// validation themselves. `measurements` may be empty.
+/// Computes the costs like fit(), but does not validate them. For callers that set measurements aside for their own
+/// validation. `measurements` may be empty.
 [[nodiscard]] Result<MemoryCosts> fit_costs(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
 
 } // namespace rtexec::policies

@@ -18,8 +18,7 @@ Bytes saturated(Wide bytes) {
   return {static_cast<std::uint64_t>(std::min<Wide>(bytes, std::numeric_limits<std::uint64_t>::max()))};
 }
 
-/// Returns true if the policy treats constants, scratch and state differently. Otherwise all memory is treated like
-/// state.
+/// True if the policy distinguishes constants, scratch and state. Other policies treat all memory like state.
 bool classes_count(SwapPolicy policy) {
   return policy == SwapPolicy::pipelined || policy == SwapPolicy::serial || policy == SwapPolicy::none;
 }
@@ -77,7 +76,7 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
 
 Wide chunks_of(Wide size, Bytes chunk) { return (size + chunk.count - 1) / chunk.count; }
 
-/// Returns the chunks that are wasted in one class if each memory object starts a chunk of its own.
+/// Returns the number of chunks that are wasted in one class if each memory object starts at a chunk boundary.
 Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> objects, Bytes chunk) {
   Wide waste = 0;
   for (const MemoryObject& object : objects)
@@ -85,7 +84,7 @@ Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> obje
   return chunks_of(size.count + waste, chunk) - chunks_of(size.count, chunk);
 }
 
-/// The same counts as in `Arena`, in a type in which they cannot overflow.
+/// The members of `Arena`, in a type in which they cannot overflow.
 struct WideArena {
   Wide constant = 0, state = 0, fixed = 0, scratch = 0, carry = 0, padding = 0;
   [[nodiscard]] Wide slots() const { return constant + state + fixed + scratch + carry + padding; }
@@ -115,12 +114,12 @@ WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
   return arena;
 }
 
-/// Returns the memory of one task that counts against the capacity but is not in chunks.
+/// Returns the memory of one task that is not in chunks but counts towards the demand.
 Wide outside_of(const MemoryDemand& memory, const Board& board) {
   return Wide{memory.outside.count} + (board.unified_memory ? memory.host.count : 0);
 }
 
-/// Returns text with further advice for a task that is too large for the device.
+/// Returns text with more advice for a task that is too large for the device.
 std::string less_of_it(const Task& asked, const PlannedTask& task, const ResolvedSet& set) {
   const std::vector<MemoryPolicy>& policies = set.board.memory_policies;
   const bool on_device = task.memory_policy == MemoryPolicy::device;
@@ -133,8 +132,8 @@ std::string less_of_it(const Task& asked, const PlannedTask& task, const Resolve
   return ways;
 }
 
-/// Sets the arenas: how many chunks of each class each task has. Returns not_proved if a task does not fit even alone,
-/// under any swap policy.
+/// Sets the arenas, that is, how many chunks of each class each task has. Returns not_proved if a single task does not
+/// fit into the capacity under any swap policy.
 Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   const TaskSet& tasks = set.tasks;
   std::string errors;
@@ -162,14 +161,14 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
   return {};
 }
 
-/// The numbers of physical chunks that all tasks need.
+/// The numbers of physical chunks that all tasks together need.
 struct SlotDemand {
   std::uint32_t kept = 0;    // the sum of the tasks' own chunks: constants (or stream ring), state, fixed and carry
-  std::uint32_t scratch = 0; // shared by all tasks
+  std::uint32_t scratch = 0; // chunks that all tasks share
 };
 
-/// Returns the number of chunks of shared scratch. If two jobs execute at once, the one under policy D takes the first
-/// chunks, and the other one the last.
+/// Returns the number of chunks of shared scratch. If two jobs execute at once, the job under policy D uses the first
+/// chunks, and the other job the last chunks.
 std::uint32_t shared_scratch(const Plan& plan) {
   std::uint32_t alone = 0, executing = 0, waiting = 0;
   for (const PlannedTask& task : plan.tasks) {
@@ -179,8 +178,9 @@ std::uint32_t shared_scratch(const Plan& plan) {
   return std::max(alone, executing + waiting);
 }
 
-/// Returns the number of chunks for the carry (tensors kept between segments) of all tasks. Of the jobs of one level,
-/// only one at a time is between two segments, so its tasks share. Top-class jobs may all be, so theirs add up.
+/// Returns the number of chunks for the carry (tensors kept between segments) of all tasks. In each level, only one job
+/// at a time is between two segments, so the tasks of a level share memory. Several top-class jobs may be between two
+/// segments, so each top-class task needs its own memory.
 std::uint32_t shared_carry(const Plan& plan) {
   std::uint32_t top_class = 0;
   std::map<std::uint32_t, std::uint32_t> levels;
@@ -270,7 +270,7 @@ Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store) {
     if (each < Duration::zero() || each.count() > longest_time)
       return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " +
                                        readable(Duration(longest_time)));
-  // Charges and searches assume that out_per_chunk is the most expensive way to free a frame. So it is at least the
+  // Charges and searches assume that out_per_chunk is the highest cost of freeing a frame. So it must be at least the
   // cost of a drop.
   cost.out_per_chunk = std::max(cost.out_per_chunk, cost.drop_per_chunk);
   return cost;

@@ -1,8 +1,9 @@
-// Chooses which chunks of each task are swapped if device memory is too small for all of them. volume_search.hpp
-// chooses how many: the swap volume of each task.
+// Chooses which chunks of each task are swapped if device memory is too small for all chunks. volume_search.hpp chooses
+// the swap volume of each task, that is, how many chunks are swapped.
 //
-// These functions read from a plan: order, chunk, capacity, demand, shared_scratch, swap (policy, copy_engines, cost),
-// and each task's name, memory and arena. Every task of the set must have a wcet. Set-up only: allocates.
+// These functions read the following members of a plan: order, chunk, capacity, demand, shared_scratch, swap (policy,
+// copy_engines, cost), and each task's name, memory and arena. Every task of the set must have a wcet. Set-up only:
+// allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -17,19 +18,21 @@
 
 namespace rtexec::policies {
 
-/// Returns the set as tests of the device alone see it: deadlines without CPU parts, and every part with the board's
-/// charges. `urgency`: task indices, the most urgent first. The result has this order.
+/// Returns the set for tests of the device alone: deadlines are reduced by CPU parts, and every part includes the
+/// board's charges. `urgency`: task indices, the most urgent first. The result has the order of `urgency`.
 [[nodiscard]] DeviceSet device_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                    std::uint32_t overflow);
 
-/// Returns bad_input if a task is to swap more than it can, and not_proved, with the numbers, if no volumes fit.
+/// Returns bad_input if a task must swap more chunks than it can. Returns not_proved, with the numbers, if no volumes
+/// fit.
 [[nodiscard]] Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow);
 
-/// Returns choices of swap volumes (numbers of swap slots, by task) with which everything fits. They are all different,
-/// the most promising first, and at least one if check_volumes() succeeded. Volumes that the set gives are kept, in
-/// whole chunks. For policy lru there is only one: all slots that may be swapped. `eighths`: the device may use
-/// `eighths` / 8 of the time that CPU parts leave of each deadline. `charged`: by task, executions as the analysis
-/// charges them, for condition (M) of swap_bounds.hpp; empty: without charges.
+/// Returns choices of swap volumes (numbers of swap slots, by task) with which everything fits. All choices are
+/// different, and the most promising one comes first. There is at least one if check_volumes() succeeded. Volumes that
+/// the set specifies are kept, in whole chunks. For policy lru there is only one choice: all slots that may be swapped.
+/// `eighths`: the device may use `eighths` / 8 of the time that remains of each deadline after CPU parts. `charged`: by
+/// task, executions including the charges of the analysis, for condition (M) of swap_bounds.hpp; empty: executions
+/// without charges.
 [[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set,
                                                 std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                 int eighths = 8, std::span<const Nanos> charged = {});
@@ -40,8 +43,8 @@ namespace rtexec::policies {
                                                       std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                       int eighths = 8);
 
-/// Gives each task its swap slots and their volume, and the plan its frames. `volumes` must be a result of the
-/// functions above. May be called again with other volumes.
+/// Sets the swap slots and the swap volume of each task, and the frames of the plan. `volumes` must be a result of
+/// swap_volumes() or tight_swap_volumes(). May be called again with other volumes.
 void assign_volumes(Plan& plan, const TaskSet& tasks, std::span<const std::uint32_t> volumes, std::uint32_t overflow);
 
 } // namespace rtexec::policies
