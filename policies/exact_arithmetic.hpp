@@ -24,7 +24,7 @@ inline constexpr Nanos unbounded = Nanos{1} << 57;    // an iteration that reach
 inline constexpr std::size_t max_tasks = 1024;
 inline constexpr Nanos second = 1'000'000'000;
 
-/// Returns `time`, at most `unbounded`.
+/// Returns the smaller of `time` and `unbounded`.
 [[nodiscard]] constexpr Nanos bounded(Wide time) { return static_cast<Nanos>(std::min<Wide>(time, unbounded)); }
 
 [[nodiscard]] inline Nanos sum_of(std::span<const Nanos> times) {
@@ -36,7 +36,7 @@ struct Load {
   Nanos period = 1;
   Nanos cost = 0;
   Nanos jitter = 0;
-  Nanos lines = 0; // lines of memory that each job moves on a regulated core
+  Nanos lines = 0; // lines of memory that each job moves on a core with a bandwidth budget
 };
 
 /// Returns a / b, rounded towards zero, for b > 0. Below 2^53 it uses floating-point division, which takes a fraction
@@ -54,24 +54,24 @@ struct Load {
   return quotient(window + load.jitter + load.period - 1, load.period);
 }
 
-/// Returns the same number for a closed window: floor((window + jitter) / period) + 1.
+/// Returns how many jobs of `load` can become ready in a closed window of length `window` >= 0: floor((window + jitter)
+/// / period) + 1.
 [[nodiscard]] constexpr Wide jobs_in_closed(const Load& load, Nanos window) {
   return quotient(window + load.jitter, load.period) + 1;
 }
 
-/// The result of an iteration towards a fixed point. If it is not settled, the iteration passed its limit or took too
-/// many steps. If there is a fixed point, it is at least `value`.
+/// The result of an iteration towards the least fixed point. If `settled` is false, the iteration exceeded its limit or
+/// took too many steps. Then the fixed point, if there is one, is at least `value`.
 struct FixedPoint {
   Nanos value = 0;
   bool settled = false;
 };
 
-/// The maximum number of steps of one iteration. Iterations need as many only if the utilisation is within about 1e-5
-/// of 1
+/// The maximum number of steps of one iteration. Only a utilisation within about 1e-5 of 1 needs as many steps
 inline constexpr int max_steps = 200'000;
 
-/// Returns the least fixed point of `next`, a non-decreasing function. `from`: a start, which must not exceed that
-/// fixed point.
+/// Returns the least fixed point of `next`, a non-decreasing function. `from`: where the iteration starts; it must not
+/// exceed that fixed point. Stops when the value exceeds `limit`, or after `steps` steps.
 template <class Next>
 [[nodiscard]] FixedPoint least_fixed_point(Nanos from, Nanos limit, Next next, int steps = max_steps) {
   Nanos value = from;
@@ -93,8 +93,8 @@ class Utilisation {
     constexpr Wide most = one * 100'000'000; // keeps the product in range
     return static_cast<Nanos>((std::min(sum_, most) * second) >> bits);
   }
-  /// Returns work / (1 - utilisation), rounded up: the time until `work` is done besides the load. below_one() must
-  /// hold.
+  /// Returns work / (1 - utilisation), rounded up: the time until `work` is done in addition to the load. below_one()
+  /// must be true.
   [[nodiscard]] Wide spread(Wide work) const { return (work * one + (one - sum_) - 1) / (one - sum_); }
 
  private:

@@ -23,7 +23,7 @@ void check(const std::function<bool()>& going_on) {
   if (!going_on()) give_up(Errc::cancelled, "the calibration was cancelled");
 }
 
-constexpr unsigned attempts = 3; // maximum attempts to find a core without other work
+constexpr unsigned attempts = 3; // the maximum number of attempts to measure a core while it has no other work
 
 Bandwidth sum_of(std::span<const Bandwidth> values) {
   Bandwidth sum;
@@ -129,7 +129,7 @@ class Calibrator {
     return {.begin = [counter] { return counter->join(); }, .end = [counter] { counter->leave(); }};
   }
 
-  /// Returns the lines that the generator's counter saw: the larger of its reads and writes.
+  /// Returns the number of lines that the generator's counter counted: the larger of its reads and its writes.
   static Expected<std::uint64_t, Errc> count(hal::BandwidthCounter* counter) {
     if (counter == nullptr) return 0;
     const auto counted = counter->count();

@@ -1,5 +1,5 @@
-// A co-runner: a traffic generator that moves memory on a core of its own while another program is measured. Its
-// interface lets tests replace it.
+// A co-runner: a traffic generator that moves memory on its own core while another program is measured. Tests can
+// replace it through its interface.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,19 +15,20 @@ namespace rtexec::study {
 class Corunner {
  public:
   virtual ~Corunner() = default;
-  [[nodiscard]] virtual Bytes moved() const = 0; // total since its start; any thread may call
+  /// The total number of bytes since its start; any thread may call this function
+  [[nodiscard]] virtual Bytes moved() const = 0;
 };
 
 enum class CorunnerKind {
   /// Writes a word of each line of a buffer that is larger than the caches (Nigam's thesis, Algorithm 2)
   lines,
-  pages, // touches pages for the first time: for machines that count only page faults
+  pages, // touches pages for the first time; for machines on which only page faults can be counted
 };
 
 using StartCorunner = std::function<Result<std::unique_ptr<Corunner>>(unsigned core, tasks::GeneratorHooks hooks)>;
 
-/// Returns a function that starts co-runners on this machine, without real-time priority. `line` is the amount of
-/// memory that one count of the traffic counter stands for, such as a cache line.
+/// Returns a function that starts co-runners on this machine, without real-time priority. `line`: the number of bytes
+/// for which the traffic counter counts one, such as a cache line.
 [[nodiscard]] StartCorunner corunners_of_this_machine(CorunnerKind kind, Bytes line);
 
 } // namespace rtexec::study

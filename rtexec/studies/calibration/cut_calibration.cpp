@@ -15,7 +15,8 @@
 namespace rtexec::study {
 namespace {
 
-// Limits of the number of segments. With fewer segments, variations between jobs would look like the cost of cuts.
+// Limits on the number of segments. With fewer segments, variations between jobs could not be distinguished from the
+// cost of cuts.
 constexpr std::uint32_t fewest = 8, most = 64;
 
 void cut(tasks::Network& network, std::uint32_t segments) {
@@ -42,8 +43,8 @@ std::uint32_t max_segments(const tasks::Network& network) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(most, network.layers().size()));
 }
 
-/// Two copies of a network: one in one piece, and one that cut_into() cuts into segments. Both use the same memory,
-/// because its contents have no effect on their times.
+/// Two copies of a network: one in one piece, and one that cut_into() cuts into segments. Both copies use the same
+/// memory, because the contents of the memory have no effect on their times.
 class Bench {
  public:
   Bench(hal::Device& device, const MakeNetwork& make) : device_(device), whole_(must(make())), cut_(must(make())) {
@@ -70,7 +71,7 @@ class Bench {
   struct Times {
     Duration whole{0}, cut{0};
   };
-  /// Executes the network in one piece, and right after it the network in segments.
+  /// Executes the network in one piece and, immediately afterwards, the network in segments.
   Times run() {
     Times times;
     const auto executed = device_.engine(hal::EngineKind::compute).call([&]() noexcept -> Status {
@@ -89,7 +90,7 @@ class Bench {
   hal::Device& device_;
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<tasks::Network> whole_, cut_;
-  std::uint32_t segments_ = 1; // segments of `cut_`, which is bound only if there are several
+  std::uint32_t segments_ = 1; // the number of segments of `cut_`; `cut_` is bound only if there are several
 };
 
 MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jobs) {
@@ -106,7 +107,7 @@ MeasuredCuts summary(std::uint32_t segments, const std::vector<Bench::Times>& jo
           .worst = config::percentile_of(each, 0.99)};
 }
 
-/// Returns the numbers of segments to measure: those whose segments take at least two dispatch times each.
+/// Returns the numbers of segments to measure: the numbers for which each segment takes at least two dispatch times.
 std::vector<std::uint32_t> counts_for(Bench& bench, Duration dispatch) {
   (void)bench.run(); // warms up
   const Duration whole = bench.run().whole;

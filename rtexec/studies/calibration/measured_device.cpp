@@ -19,9 +19,9 @@ unsigned feeder_of(const Board& board) {
   return known ? *board.compute_core : online.back();
 }
 
-/// Sets core and priority of the compute engines' threads. Both get the same core, as in the executive. Returns false
-/// if they have no real-time priority. Threads of a device that computes on the core never get it, because they never
-/// sleep, and the kernel would throttle them.
+/// Sets core and priority of the compute engines' threads. Both threads get the same core, as in the executive. Returns
+/// false if they have no real-time priority. Threads of a device that computes on the core never get real-time
+/// priority: they never sleep, so that the kernel would throttle them.
 bool configure(hal::Device& device, unsigned core, bool beside) {
   bool real_time = !device.capabilities().computes_on_core;
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::secondary_compute}) {

@@ -1,6 +1,6 @@
 // A board's device for measurements without an executive. The core that feeds the device is claimed, so that no other
-// run uses it. The threads of the compute engines get this core, and the scheduling class that the executive would
-// give them. Set-up only.
+// run uses it. The threads of the compute engines run on this core, in the scheduling class that the executive would
+// use. Set-up only.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -18,14 +18,14 @@ struct MeasuredDevice {
   hal::CoreClaim claim;
   std::unique_ptr<hal::Device> device;
   std::string where;              // "NVIDIA H200, fed by core 3"
-  std::vector<std::string> notes; // requests that the machine refused, one line each
+  std::vector<std::string> notes; // settings that the machine refused, one line each
 };
 
-/// Opens the device. If `beside` is true, also sets up its second compute engine. Returns refused if another run has
-/// the core, or the machine does not have the device.
+/// Opens the device. `beside`: true to set up its second compute engine, too. Returns refused if another run has
+/// claimed the core, or if the machine does not have the device.
 [[nodiscard]] Result<MeasuredDevice> measured_device(const Board& board, bool beside);
 
-/// Returns an error for work that an engine of the device ended with `code`. The text names `what` failed, and adds
+/// Returns an error for work that an engine of the device ended with `code`. The text says that `what` failed, and adds
 /// the device's own explanation.
 [[nodiscard]] Error device_error(const hal::Device& device, Errc code, const std::string& what);
 

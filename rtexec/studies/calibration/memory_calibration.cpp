@@ -42,8 +42,8 @@ struct Way {
   bool prefetch = true;
 };
 
-/// Returns the cases to measure for each task. Policy D (device memory, with copies) comes first, because the time of
-/// the kernels is measured under it.
+/// Returns the cases to measure for each task. Policy D (device memory, with copies) comes first, because the kernels'
+/// times are measured under D.
 std::vector<Way> ways_of(hal::Device& device, std::span<const MemoryPolicy> policies) {
   const auto* const gpu = hal::CudaDevice::find(device);
   std::vector<Way> ways{{MemoryPolicy::device}};

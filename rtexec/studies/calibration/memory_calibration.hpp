@@ -21,12 +21,13 @@
 
 namespace rtexec::study {
 
-/// Returns the micro-benchmarks, with ranges of sizes, that show the costs of a device of `kind` within two minutes.
+/// Returns the micro-benchmarks and ranges of sizes with which the costs of a device of `kind` can be measured within
+/// two minutes.
 [[nodiscard]] std::span<const SizeRange> calibrated_kinds(DeviceKind kind);
 
 struct MemoryCalibrationOptions {
   unsigned sizes = 5; // number of sizes of each kind
-  unsigned jobs = 9;  // jobs per measurement; the shortest time counts, since nothing delayed it
+  unsigned jobs = 9;  // the number of jobs per measurement; the shortest time is used, since that job was not delayed
   friend bool operator==(const MemoryCalibrationOptions&, const MemoryCalibrationOptions&) = default;
 };
 
@@ -38,10 +39,11 @@ struct MeasuredTask {
   bool prefetch = true; // true if a task under M prefetches its pages
   policies::MemoryTraffic traffic;
   Duration execution{0}; // time of the kernels
-  Duration job{0};       // time on the device; without prefetch, plus the CPU's wait for pages that return
+  /// The time on the device; without prefetch, plus the time for which the CPU waits for pages that return
+  Duration job{0};
 };
 
-/// Measures the tasks. `policies` are the memory policies of the board. A task for which the device has not enough
+/// Measures the tasks. `policies`: the memory policies of the board. A task for which the device does not have enough
 /// memory is left out. Returns errors of the device and the kernels, or cancelled if `going_on` returned false.
 [[nodiscard]] Result<std::vector<MeasuredTask>> measure_memory(
     hal::Device& device, std::span<const SizeRange> kinds, std::span<const MemoryPolicy> policies,
@@ -52,8 +54,8 @@ struct MemoryCalibration {
   std::vector<MeasuredTask> tasks;
   policies::MemoryFit fit; // the costs include the expected error of the model
 };
-/// Fits the costs to the measured tasks. `before` has the costs of the device that no measurement can find, and says
-/// if the device shares its memory with the CPU.
+/// Fits the costs to the measured tasks. `before`: the costs that no measurement can determine, and whether the device
+/// shares its memory with the CPU.
 [[nodiscard]] Result<MemoryCalibration> fitted(const std::string& device, const MemoryCosts& before,
                                                std::vector<MeasuredTask> tasks);
 /// Returns the model's estimate of a job's time on the device, including its kernels.

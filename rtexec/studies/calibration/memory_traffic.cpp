@@ -24,8 +24,8 @@ void count_arrays(std::span<const tasks::benchmark::ArrayDemand> arrays, MemoryT
   }
 }
 
-/// Groups launches of kernels with the same traffic. The groups are in the order of their first launches. `exchanged`
-/// bytes are written by the host; the group that first touches them is marked as dirty.
+/// Groups launches of kernels with the same traffic. The groups are in the order of their first launches. The host
+/// writes `exchanged` bytes; the group that first touches these bytes is marked as dirty.
 std::vector<KernelTraffic> grouped(std::span<const LaunchTraffic> launches, Bytes exchanged) {
   std::vector<KernelTraffic> groups;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> known;

@@ -8,7 +8,7 @@
 
 namespace rtexec::study {
 
-/// Calls `rest` for short intervals that add up to `length`. Returns false as soon as `going_on` returns false.
+/// Calls `rest` with short intervals that add up to `length`. Returns false as soon as `going_on` returns false.
 [[nodiscard]] inline bool rest_while(const std::function<bool()>& going_on, const std::function<void(Duration)>& rest,
                                      Duration length) {
   constexpr Duration piece = std::chrono::milliseconds(50);

@@ -12,8 +12,8 @@ struct SizeRange {
   unsigned least = 1, most = 1;
 };
 
-/// Returns `count` sizes from `least` to `most`. Each is larger than the previous one by about the same factor. If
-/// `count` is 1, the only size is `most`.
+/// Returns `count` sizes from `least` to `most`. The ratio between neighbouring sizes is about constant. If `count` is
+/// 1, the only size is `most`.
 [[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most, unsigned count);
 
 } // namespace rtexec::study

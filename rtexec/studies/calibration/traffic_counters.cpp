@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view page_faults = "page-faults", generic = "cache-misses";
 
-/// Returns the events to try, in this order. `event` is the user's choice (BandwidthOptions) and may be empty. An
-/// empty name in the result stands for the board's event.
+/// Returns the events to try, in the order of the trials. `event` is the user's choice (BandwidthOptions) and may be
+/// empty. An empty name in the result stands for the board's event.
 std::vector<std::string> candidates(const Board& board, const std::string& event, std::span<const unsigned> cores) {
   if (!event.empty()) return {event};
   const auto is_generic = [&](unsigned core) { return counter_of(core, board, "").event == generic; };

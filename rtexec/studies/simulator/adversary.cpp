@@ -83,7 +83,7 @@ std::size_t Adversary::any_task() {
 
 std::int64_t Adversary::nudge() { return draw(random_, -3, 3) * grain_; }
 
-/// Adds stops of the whole machine before and around the instant at which the tasks' releases meet.
+/// Adds stops of the whole machine before and near the instant at which the tasks' releases coincide.
 void Adversary::add_stops(Pattern& pattern) {
   if (limits_->platform_stall == Duration(0)) return;
   const std::int64_t meeting = longest_ * 2;
@@ -92,7 +92,7 @@ void Adversary::add_stops(Pattern& pattern) {
   if (chance(random_, 50)) pattern.stops.erase(pattern.stops.begin());
 }
 
-/// Returns a pattern in which the releases of all tasks meet. Each task releases a job shortly before the same
+/// Returns a pattern in which the releases of all tasks coincide. Each task releases a job shortly before one common
 /// instant, and then as often as allowed.
 Adversary::Pattern Adversary::random_pattern() {
   Pattern pattern;
@@ -110,10 +110,10 @@ Adversary::Pattern Adversary::random_pattern() {
   return pattern;
 }
 
-/// Returns a pattern in which the releases of all tasks meet while one job executes or is about to be loaded, and
-/// another one is staged. In most patterns earlier jobs take no time and only leave their chunks in the slots of
-/// other tasks. Some tasks release such a job just before the others meet. Some tasks release later, many of them at
-/// about the end of the first job.
+/// Returns a pattern in which the releases of all tasks coincide while one job executes or is about to be loaded, and
+/// another job is staged. In most patterns, earlier jobs take no time and only leave their chunks in the slots of other
+/// tasks. Some tasks release such a job just before the common instant. Some tasks release later, many of them at about
+/// the end of the executing job.
 Adversary::Pattern Adversary::critical_instant() {
   constexpr JobChoice quiet{.delay = 0, .latency = 100, .parts = {0, 0, 0}, .transfers = 0};
   Pattern pattern;
@@ -229,8 +229,8 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
   return options;
 }
 
-/// Simulates a pattern. Returns the maximum lateness of the attacked part relative to its bound. The lateness is
-/// negative if the part always ends before its bound.
+/// Simulates a pattern. Returns the maximum lateness of the attacked part relative to its bound, which is negative if
+/// the part always ends before its bound.
 Duration Adversary::run(const std::shared_ptr<const Pattern>& pattern) {
   Duration reached{-longest_};
   Options options = options_of(pattern);

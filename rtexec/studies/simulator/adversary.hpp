@@ -1,10 +1,10 @@
 // Searches for a run in which jobs respond as late as possible. The adversary chooses arrivals and lengths of jobs
 // within the limits of the task set.
 //
-// It is a local search. It changes a pattern of releases, execution times and transfer times step by step. It keeps a
-// change if one part of one task then ends later. The adversary also chooses the contents of swap slots at the start
-// of a busy period, through earlier jobs. The search proves nothing: a response that it does not find may still be
-// possible.
+// It is a local search: it changes a pattern of releases, execution times and transfer times step by step. It keeps a
+// change if the attacked part of one task then ends later. Through earlier jobs, the adversary also chooses the
+// contents of swap slots at the start of a busy period. The search proves nothing: a response that it does not find may
+// still be possible.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -37,17 +37,18 @@ struct Claim {
   Duration between{0};
 };
 
-/// Limits of the adversary's choices. Releases of a task are always at least a period apart. Offsets apply only to
-/// tasks whose releases stay on their grids (kept_grids()).
+/// Limits of the adversary's choices. The releases of a task are always at least a period apart. The tasks' offsets
+/// apply only to tasks whose releases stay on their grids (kept_grids()).
 struct Freedom {
   /// True if parts, transfers and release latencies may be shorter than their maximum
   bool early = true;
-  Duration horizon{0};                       // simulated time of each run; 0: four times the longest period
-  std::vector<Duration> grains{Duration(1)}; // smallest changes of release times; attacks use them in turn
+  Duration horizon{0}; // simulated time of each run; 0: four times the longest period
+  /// Smallest changes of release times; each attack uses the next one, cyclically
+  std::vector<Duration> grains{Duration(1)};
 };
 
-/// A broken bound: a part of a job ended after its bound. Without `part`, a job missed its deadline or a release was
-/// dropped.
+/// A broken bound: a part of a job ended after its bound. If `part` is absent, a job missed its deadline or a release
+/// was dropped.
 struct BrokenBound {
   std::uint32_t task = 0;
   std::optional<Part> part;
@@ -59,12 +60,13 @@ class Adversary {
   /// `claim` and `random` must outlive this object.
   Adversary(const Claim& claim, Random& random, Freedom freedom = {});
 
-  /// Runs one search with `steps` changes, from a new pattern against a random part of a random task. Ends at the
-  /// first broken bound and returns it. Returns nullopt if no bound was broken.
+  /// Runs one search with `steps` changes. It starts from a new pattern, and attacks a random part of a random task. It
+  /// ends at the first broken bound and returns the bound. Returns nullopt if no bound was broken.
   [[nodiscard]] std::optional<BrokenBound> attack(int steps);
 
-  /// Returns the options with which simulate() repeats the worst run of all attacks, without observers. That is the
-  /// run with the largest ratio of a response to its bound. The result stays valid after this object is destroyed.
+  /// Returns the options with which simulate() repeats the worst run of all attacks, without observers. The worst run
+  /// is the run with the largest ratio of a response to its bound. The result remains valid after this object is
+  /// destroyed.
   [[nodiscard]] Options worst() const;
 
  private:
@@ -73,7 +75,7 @@ class Adversary {
     int delay = 0; // from the earliest possible release to the release, in percent of a period
     int latency = 100;
     std::array<int, 3> parts{100, 100, 100};
-    int transfers = 100; // time of transfers for this job
+    int transfers = 100; // the time of transfers for this job
   };
   static constexpr std::size_t choices = 64; // number of choices; a task's jobs use them cyclically
   struct StopChoice {
@@ -83,16 +85,16 @@ class Adversary {
   struct Pattern {
     std::vector<std::int64_t> first_release; // by task
     std::vector<std::array<JobChoice, choices>> jobs;
-    std::vector<StopChoice> stops; // used one after the other; empty if the claim has no platform_stall
+    std::vector<StopChoice> stops; // the stops, in the order of their use; empty if the claim has no platform_stall
   };
 
-  /// The data of the claim that the functions of a run need. It is separate because these functions may outlive the
-  /// claim.
+  /// The data of the claim that the functions of a run need. The data are separate because these functions may outlive
+  /// the claim.
   struct Limits {
     std::vector<Duration> periods;
     std::vector<Wcet> wcets;
-    std::vector<Duration> beside; // by task: WCET of the device part while another job co-runs
-    std::vector<bool> on_grid;    // by task: true if its releases cannot be chosen
+    std::vector<Duration> beside; // by task: the WCET of the device part while another job co-runs
+    std::vector<bool> on_grid;    // by task: true if its releases must stay on its grid
     Duration release_latency{0};
     Duration platform_stall{0}, between{0};
   };

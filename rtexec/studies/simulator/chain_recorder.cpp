@@ -62,8 +62,8 @@ void ChainRecorder::see(const Step& step) {
   }
 }
 
-/// Records the begin of jobs that got their cores before `now`. At one instant, all ends of jobs come before all
-/// begins.
+/// Records the beginnings of jobs that got their cores before `now`. At one instant, all ends of jobs are recorded
+/// before all beginnings.
 void ChainRecorder::begin_before(Instant now) {
   if (dispatched_.empty() || dispatched_.front().at == now) return;
   for (const Dispatch& each : dispatched_) begin(each.job, each.at);

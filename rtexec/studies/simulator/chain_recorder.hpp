@@ -1,5 +1,5 @@
-// Follows the data of each chain (tasks that pass data on) through a simulated run. Compares reaction times and data
-// ages with their promised bounds. policies/chains/chain_bounds.hpp defines where these times begin and end.
+// Follows the data of each chain (tasks that pass data to each other) through a simulated run. Compares reaction times
+// and data ages with their promised bounds. policies/chains/chain_bounds.hpp defines when these times begin and end.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -18,22 +18,22 @@
 
 namespace rtexec::simulator {
 
-/// True if the releases of all timer tasks of the chain are on their grids, rather than listed. Only then the chain's
-/// bound holds.
+/// True if the releases of all timer tasks of the chain are on their grids, and not listed. The chain's bound is valid
+/// only in this case.
 [[nodiscard]] bool on_grids(const TaskSet& tasks, const Chain& chain);
 
 class ChainRecorder {
  public:
-  /// Copies the needed data of `tasks` and `plan`. A chain with a timer task whose releases are listed is measured,
-  /// but has no bound. The bound assumes that the timer's releases are on a grid.
+  /// Copies the needed data of `tasks` and `plan`. If a timer task of a chain has listed releases, the chain is
+  /// measured but has no bound, since the bound assumes releases on a grid.
   ChainRecorder(const TaskSet& tasks, const Plan& plan);
 
-  /// Returns the instant at which the input of a job was sampled, for tasks with an input delay. By default it is the
-  /// job's nominal release minus the whole input delay.
+  /// Returns the instant at which the input of a job was sampled, for a task with an input delay. Default: the job's
+  /// nominal release minus the whole input delay.
   using Sampled = std::function<Instant(policies::JobId, Instant nominal)>;
   void sample(Sampled sampled) { sampled_ = std::move(sampled); }
-  /// Adds an observer to `options` that records the begins of jobs. Afterwards `options` must not outlive this
-  /// object. The caller must also pass every step to see().
+  /// Adds an observer to `options` that records when jobs begin. `options` must not be used after this object is
+  /// destroyed. The caller must also pass every step to see().
   void watch(Options& options);
   void see(const Step& step);
   [[nodiscard]] std::vector<ChainReport> report() const;
@@ -54,7 +54,7 @@ class ChainRecorder {
     Duration deadline{0};
     std::optional<Duration> input_delay;
     Instant nominal{};                // nominal release of the current job
-    std::optional<std::uint64_t> job; // number of the latest job that has begun
+    std::optional<std::uint64_t> job; // the number of the latest job that has begun
   };
 
   struct Dispatch {
@@ -71,7 +71,7 @@ class ChainRecorder {
   Sampled sampled_;
   std::vector<Followee> tasks_;
   std::vector<std::unique_ptr<Followed>> chains_; // pointers, since the counters cannot be moved
-  std::vector<Dispatch> dispatched_;              // dispatches at the current instant, the last of each core
+  std::vector<Dispatch> dispatched_; // the dispatches at the current instant; for each core, only the last one
 };
 
 } // namespace rtexec::simulator

@@ -17,7 +17,7 @@ using policies::Lines;
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-// The unit of internal values is nanoseconds, bytes, or bytes per nanosecond.
+// Internal values are in nanoseconds, bytes, and bytes per nanosecond.
 double rate_of(Bandwidth bandwidth) { return static_cast<double>(bandwidth.bytes_per_second) * 1e-9; }
 double time_of(Duration duration) { return static_cast<double>(duration.count()); }
 Duration duration_of(double ns) { return Duration(std::llround(ns)); }
@@ -65,7 +65,7 @@ class Chance {
 
 struct Core {
   double alone = 0;       // bytes per ns without other traffic
-  bool sweeps = false;    // it sweeps memory for the whole run
+  bool sweeps = false;    // true if it sweeps memory for the whole run
   double used = 0;        // bytes moved in this period
   double allowed = never; // bytes allowed in this period
   double stops = never;   // instant at which the core reacts to the end of its budget
@@ -135,7 +135,7 @@ class Run {
     tick_ = now_ + time_of(run_.limit->period);
   }
 
-  /// Asks the regulator about core `i`, whose budget is used up: the core gets more or stops.
+  /// Calls the regulator for core `i`, whose budget is used up. The core then gets more lines or stops.
   void ask(std::size_t i) {
     using Kind = BandwidthRegulator::Answer::Kind;
     Core& core = cores_[i];
@@ -211,7 +211,7 @@ class Run {
     memory_.share(given_);
   }
 
-  /// Returns the progress of the running part: nanoseconds of its time without other traffic, per nanosecond. Also
+  /// Returns the progress of the running part per nanosecond, in nanoseconds of its time without other traffic. Also
   /// sets the rate of core 0.
   double speed() {
     if (!on_cpu_) {
@@ -281,7 +281,7 @@ class Run {
   double burst_begins_ = never, burst_ends_ = never;
   std::size_t burst_core_ = 0;
   bool on_cpu_ = true;
-  double left_ = 0; // remaining time of the running part, as if alone
+  double left_ = 0; // the remaining time of the running part, without other traffic
   double frame_began_ = 0, device_began_ = 0;
   double device_ = 0; // total time of the device parts that have ended
   ContentionResult result_;

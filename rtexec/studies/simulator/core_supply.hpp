@@ -1,13 +1,13 @@
-// The time that a core supplies to the parts of jobs on it, if not static priority alone decides it: under
-// SCHED_DEADLINE, and under a budget of memory bandwidth. The simulator asks the supply whenever the core's choice
-// may change.
+// The time that a core supplies to the parts of jobs on it, if static priority alone does not determine that time:
+// under SCHED_DEADLINE, and with a memory bandwidth budget. The simulator calls the supply whenever the core may have
+// to switch to another part.
 //
-// Reserved: reservations (SCHED_DEADLINE) run earliest deadline first, with the kernel's wake-up rule of a constant
+// ReservedCore: reservations (SCHED_DEADLINE) run earliest deadline first, with the kernel's wake-up rule of a constant
 // bandwidth server. Best-effort parts use the remaining time. A reservation that has used up its budget waits for its
-// deadline. Neighbours are reservations of other programs, which compute without end.
+// deadline. Interference tasks are reservations of other programs that always compute.
 //
-// Regulated: the core stops once it has moved the lines of memory that its budget allows in a period. As on a
-// machine, policies::BandwidthRegulator decides how many lines each core may move.
+// RegulatedCore: the core stops when it has moved the lines of memory that its budget allows in a period. As in a real
+// run, policies::BandwidthRegulator decides how many lines each core may move.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -26,10 +26,10 @@ namespace rtexec::simulator {
 class CoreSupply {
  public:
   virtual ~CoreSupply() = default;
-  /// Notes that a part of `task` becomes ready. `last` is true for its last part, and false for its first.
+  /// Reports that a part of `task` becomes ready. `last`: true for the task's last part, false for its first part.
   virtual void wake_up(std::uint32_t task, bool last, Instant now) = 0;
-  /// Returns the task that has the core from now on. `ready` lists the tasks with a ready part, the most urgent
-  /// first. Returns nullopt if the core stops, or another program has it.
+  /// Returns the task that gets the core now. `ready`: the tasks with a ready part, the most urgent first. Returns
+  /// nullopt if the core stops, or if another program has it.
   [[nodiscard]] virtual std::optional<std::uint32_t> choose(std::span<const std::uint32_t> ready, Instant now) = 0;
   /// Returns the next instant at which choose() may give another result, even if no part ends or becomes ready.
   [[nodiscard]] virtual Instant changes_at(Instant now) const = 0;
@@ -37,7 +37,7 @@ class CoreSupply {
   virtual void pass(Duration time) = 0;
 };
 
-/// A reservation of another program, which computes without end from `since` on.
+/// A reservation of another program that always computes from `since` on.
 struct InterferenceTask {
   unsigned core = 0;
   CpuReservation reservation;
@@ -46,7 +46,7 @@ struct InterferenceTask {
 
 class ReservedCore final : public CoreSupply {
  public:
-  /// `tasks` are all tasks of the plan.
+  /// `tasks`: all tasks of the plan.
   ReservedCore(std::span<const PlannedTask> tasks, std::span<const InterferenceTask> interference, unsigned core);
   void wake_up(std::uint32_t task, bool last, Instant now) override;
   std::optional<std::uint32_t> choose(std::span<const std::uint32_t> ready, Instant now) override;
@@ -56,23 +56,23 @@ class ReservedCore final : public CoreSupply {
  private:
   struct Server {
     CpuReservation reservation;
-    Instant since{}; // first instant of a neighbour's work
+    Instant since{}; // the first instant at which an interference task computes
     Instant deadline{};
     Duration budget{0};
-    bool awake = false; // true once it has had a budget
+    bool awake = false; // true once the reservation has had a budget
     void begin(Instant now);
     void replenish(Instant now);
   };
   std::vector<Server> interference_;
-  std::vector<std::optional<Server>> before_, after_; // by task: reservations of its first and last parts
-  std::vector<bool> last_;                            // by task: true if the last part is or was ready, not the first
+  std::vector<std::optional<Server>> before_, after_; // by task: the reservations of its first and its last part
+  std::vector<bool> last_; // by task: true if its last part became ready most recently; false: its first part did
   Server* running_ = nullptr;
-  Instant next_ = Instant::max(); // the next replenishment or arrival of a neighbour
+  Instant next_ = Instant::max(); // the next replenishment, or the next start of an interference task
 
   [[nodiscard]] std::optional<Server>& of(std::uint32_t task) { return last_[task] ? after_[task] : before_[task]; }
 };
 
-/// The memory traffic of a part. After it has executed for `begin`, the part moves lines of memory without pause for
+/// The memory traffic of a part. After the part has executed for `begin`, it moves memory lines continuously for
 /// `length`.
 struct Burst {
   Duration begin{0};
@@ -85,11 +85,12 @@ struct CoreRegulation {
   Duration period{0};
   Instant first_period{};
   policies::Lines budget = policies::unlimited;
-  Duration line{1}; // time for the core to move one line
+  Duration line{1}; // the time in which the core moves one line
   Overshoot overshoot = Overshoot::carry;
-  Duration tick{0};                  // execution time of the regulating thread in each period
-  bool greedy = false;               // true: best-effort work moves lines whenever no part is ready
-  std::function<Duration()> latency; // delay of a tick, and from the end of the budget to the stop
+  Duration tick{0};    // the execution time of the regulating thread in each period
+  bool greedy = false; // true if best-effort work moves lines whenever no part is ready
+  /// Returns the delay of a tick, which is also the time from the end of the budget to the stop
+  std::function<Duration()> latency;
   std::function<Burst(std::uint32_t task, bool last)> burst; // returns the memory traffic of a part
 };
 
@@ -120,7 +121,8 @@ class RegulatedCore final : public CoreSupply {
   std::uint32_t part_ = 0;
   Instant grid_, tick_at_;
   Duration tick_left_{0};
-  Duration moved_{0}, given_{Duration::max()}; // moved and allowed in this period, as time to move the lines
+  /// Moved and allowed lines of this period, as the time in which the core moves them
+  Duration moved_{0}, given_{Duration::max()};
   Instant holds_at_ = Instant::max();
   bool held_ = false;
 };

@@ -1,4 +1,4 @@
-// Makes a report of a simulated run, in the same form as the executive's report of a real run.
+// Makes a report of a simulated run, in the form of the executive's report of a real run.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -18,8 +18,8 @@ class Recorder {
   /// `tasks` and `plan` must outlive this object.
   Recorder(const TaskSet& tasks, const Plan& plan);
 
-  /// Adds observers to `options` that record how long parts take and when jobs begin. Afterwards `options` must not
-  /// outlive this object.
+  /// Adds observers to `options` that record how long parts take and when jobs begin. `options` must not be used after
+  /// this object is destroyed.
   void watch(Options& options);
   void see(const Step& step);
   [[nodiscard]] Report report(const Outcome& outcome) const;

@@ -51,7 +51,7 @@ class Simulation {
       if (next > horizon || !goes_on(horizon)) break;
       now_ = std::max(now_, next); // the nominal instant of a late release may have passed
       if (stop_at_ > now_) step();
-      else if (!end_core_parts()) begin_stop(); // ends at this instant precede the stop
+      else if (!end_core_parts()) begin_stop(); // parts that end at this instant end before the stop
       choose_stop();
       choose_undecided();
     }
@@ -68,15 +68,15 @@ class Simulation {
   struct TaskRun {
     TaskRun(policies::ReleaseGrid releases, policies::SporadicGate triggers) : grid(releases), gate(triggers) {}
     policies::ReleaseGrid grid;
-    policies::SporadicGate gate;          // used if ends of other jobs release the task
-    std::vector<std::uint32_t> followers; // tasks that the ends of its jobs release
-    bool ends_at_deadline = false;        // communication `let`: jobs end at their deadlines for followers
+    policies::SporadicGate gate;          // used if the ends of other jobs release the task
+    std::vector<std::uint32_t> followers; // the tasks that the ends of its jobs release
+    bool ends_at_deadline = false; // true with communication `let`: its jobs release followers at their deadlines
     Phase phase = Phase::idle;
-    bool undecided = false;    // its next release is not known yet
-    bool awaits_end = false;   // true: a due release waits for the end of the job
-    bool abandoned = false;    // true: the job was aborted or failed, so its end is no completion
-    bool part_exceeds = false; // the current part takes longer than its WCET
-    bool exceeded = false;     // an earlier part of the job took longer than its WCET
+    bool undecided = false;    // true if its next release is not known yet
+    bool awaits_end = false;   // true if a due release waits for the end of the job
+    bool abandoned = false;    // true if the job was aborted or failed, so that its end is no completion
+    bool part_exceeds = false; // true if the current part takes longer than its WCET
+    bool exceeded = false;     // true if an earlier part of the job took longer than its WCET
     std::uint64_t job = 0;
     Instant nominal{};
     Duration remaining{0};   // remaining time of the part on the core
@@ -88,7 +88,7 @@ class Simulation {
 
   struct OnDevice {
     std::uint32_t task = 0;
-    std::uint32_t segment = 0;  // index of the job's segment that executes
+    std::uint32_t segment = 0;  // the index of the job's segment that executes
     std::uint32_t launched = 0; // number of launched segments; they need no further decision
     Instant ends_at = never;    // end of the segment
   };
@@ -100,10 +100,10 @@ class Simulation {
 
   struct Core {
     unsigned number = 0;
-    std::vector<std::uint32_t> ready; // tasks with a part for this core, the most urgent first
+    std::vector<std::uint32_t> ready; // the tasks with a ready part for this core, the most urgent first
     std::optional<std::uint32_t> running;
     Instant resumed{};
-    Instant ends_at = never; // end of the part or of a stop, or a change by the supply
+    Instant ends_at = never; // the end of the part or of a stop, or the next change by the supply
     bool stands = false;     // true during a machine stop of the core
     std::unique_ptr<CoreSupply> supply{};
   };
@@ -185,7 +185,7 @@ class Simulation {
     return next;
   }
 
-  /// True if there is anything left to simulate until `horizon`. Cores without a ready part do not count.
+  /// True if there is anything left to simulate before `horizon`. Cores without a ready part do not count.
   bool goes_on(Instant horizon) const {
     return std::min(device_ends_at(), next_timer_) <= horizon ||
            std::ranges::any_of(engines_, [](const CopyEngine& engine) { return !engine.queue.empty(); }) ||
@@ -198,9 +198,9 @@ class Simulation {
     timers[task] = at;
   }
 
-  /// Handles the first kind of event that is due. Parts on cores and transfers end before the part on the device, so
-  /// that the device's next choice considers jobs that request or are loaded now. All ends come before releases, so
-  /// that a job that ends now is not late.
+  /// Handles the first kind of event that is due. Parts on cores and transfers end before the part on the device. So
+  /// the device's next choice considers jobs that request the device or finish loading at this instant. All ends come
+  /// before releases, so that a job that ends at this instant is not late.
   void step() {
     if (!end_core_parts() && !end_transfers() && !end_device_part()) serve_timers();
   }
@@ -252,7 +252,7 @@ class Simulation {
     set_timer(release_at_, task, next ? run.grid.next() : never);
   }
 
-  /// Triggers the tasks that follow this one, since one of its jobs has ended.
+  /// Triggers the tasks that follow `task`, after one of its jobs has ended.
   void trigger_followers(std::uint32_t task) {
     const TaskRun& run = runs_[task];
     const Instant end = run.ends_at_deadline ? std::max(now_, run.nominal + tasks_.tasks[task].deadline) : now_;
@@ -378,7 +378,7 @@ class Simulation {
 
   bool stops(const Core& core) const { return now_ < stopped_until_ && (!stop_.cores || stop_.cores(core.number)); }
 
-  /// Returns the rest of the current stop, which delays work that begins now. `concerned` is true if the stop affects
+  /// Returns the rest of the current stop, which delays work that begins now. `concerned`: true if the stop affects
   /// this kind of work.
   Duration left_of_stop(bool concerned) const {
     return concerned && now_ < stopped_until_ ? stopped_until_ - now_ : Duration(0);
@@ -423,14 +423,14 @@ class Simulation {
     dispatch(core);
   }
 
-  /// Charges the time since the last call to the core's supply and to the observer.
+  /// Reports the time since the last call to the core's supply and to the observer.
   void settle(Core& core) const {
     observe_core(core);
     if (core.supply && !core.stands) core.supply->pass(now_ - core.resumed);
     core.resumed = now_;
   }
 
-  /// Gives the core to its most urgent ready part or, if it has a supply, to the part that the supply chooses.
+  /// Gives the core to its most urgent ready part. If the core has a supply, the supply chooses the part.
   void dispatch(Core& core) {
     const bool stands = stops(core);
     const auto most_urgent = core.ready.empty() || stands ? std::nullopt : std::optional(core.ready.front());
@@ -503,7 +503,7 @@ class Simulation {
     return executed_after(task, segment + 1) - executed_after(task, segment);
   }
 
-  /// Returns the time that the first `segments` segments take in this job. The time of the device part is divided in
+  /// Returns the time that the first `segments` segments of this job take. The time of the device part is divided in
   /// proportion to the planned times of the segments, or evenly if these are not known.
   Duration executed_after(std::uint32_t task, std::uint32_t segments) const {
     const TaskRun& run = runs_[task];
@@ -513,8 +513,8 @@ class Simulation {
     return Duration(static_cast<std::int64_t>(part * end / run.segment_ends.back().count()));
   }
 
-  /// Returns the ends of the segments relative to the begin of the device part, in any scale. The last one is above
-  /// 0.
+  /// Returns the ends of the segments relative to the beginning of the device part, in an arbitrary unit. The last end
+  /// is above 0.
   std::vector<Duration> segment_ends(std::uint32_t task) const {
     std::vector<Duration> lengths = plan_.tasks[task].segment_wcets;
     const std::size_t segments = scheduler_.segments_of(task);
@@ -608,9 +608,9 @@ class Simulation {
     return plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out;
   }
 
-  /// Returns the planned time of a transfer. The first chunk of a job's load has the fixed cost in addition. So has
-  /// the first chunk that is taken from each victim (a task that loses chunks) for the job. The fixed cost applies
-  /// again if the copy engine has served another job in between.
+  /// Returns the planned time of a transfer. The fixed cost is added for the first chunk of a job's load, and for the
+  /// first chunk taken from each victim (a task that loses chunks) for the job. The fixed cost is added again if the
+  /// copy engine has processed a transfer for another job in between.
   Duration planned_for(const Action& action) {
     const SwapCost& cost = plan_.swap->cost;
     if (action.kind == Action::Kind::copy_in)
@@ -641,9 +641,9 @@ class Simulation {
   std::vector<CopyEngine> engines_;
   std::optional<JobId> loads_for_, saves_for_; // job of the last load, and of the last copy-out
   std::uint64_t turn_ = 0;                     // counts how often copy-outs change to another job
-  std::array<OnDevice, 2> on_device_;          // the device part of the second co-runs with the first
-  MachineStop stop_;                           // next or current stop
-  Instant stop_at_ = never;                    // begin of the next stop; `never`: none is known
+  std::array<OnDevice, 2> on_device_;          // the second device part co-runs with the first
+  MachineStop stop_;                           // the next or the current stop
+  Instant stop_at_ = never;                    // the beginning of the next stop; `never`: none is known
   Instant stopped_until_{};
   Instant now_{};
   bool over_ = false;

@@ -1,21 +1,21 @@
-// Runs a plan in virtual time, with the same DeviceScheduler and ReleaseGrid as the executive. Cores are simulated as
-// preemptive, with pinned tasks. They use static priority by core rank (the order of urgency on a core), or the
-// plan's reservations. The device has one or two copy engines, as the plan says. Of two engines, each copies in one
-// direction. A single engine copies in both. Each engine serves its transfers in the order of their actions. The
-// simulation is deterministic: the same inputs give the same run.
+// Runs a plan in virtual time, with the DeviceScheduler and the ReleaseGrid of the executive. Cores are simulated as
+// preemptive, with pinned tasks. They use static priority by core rank (the order of urgency on a core), or the plan's
+// reservations. The device has one or two copy engines, as the plan specifies. If there are two, each of them copies in
+// one direction. A single engine copies in both directions. Each engine processes its transfers in the order of their
+// actions. The simulation is deterministic: the same inputs give the same run.
 //
 // The end of a job releases the tasks that follow it (Task::after), through a SporadicGate. With communication `let`,
-// the job's deadline does this instead. Tasks that inputs or calls release come as if a timer released them, unless
-// Options::release says otherwise.
+// the job's deadline releases them instead. Tasks that inputs or calls release are released as if by a timer, unless
+// Options::release specifies other releases.
 //
 // The time of a device part with several segments is divided in proportion to the planned times of the segments, or
 // evenly if their WCETs are not known.
 //
-// The simulator adds no costs of a machine (switches, dispatch), so callers include them in the execution times. The
-// order of events at one instant is: ends of parts on cores, ends of transfers (in before out), end of the part on
-// the device, releases of jobs. Tasks are released in the order of the set. If two executions co-run, that of the
-// first job in the device's queue ends first. A job aborted by on_overrun = "abort-job" leaves the device's queue at
-// once. A part or a transfer that has begun is completed.
+// The simulator adds no overheads of a machine (switches, dispatch), so callers include them in the execution times.
+// The order of events at one instant is: ends of parts on cores, ends of transfers (in before out), end of the part on
+// the device, releases of jobs. Tasks are released in the order of the set. If two executions co-run and end together,
+// the execution of the first job in the device's queue ends first. A job aborted by on_overrun = "abort-job" leaves the
+// device's queue immediately. A part or a transfer that has begun is completed.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -34,7 +34,7 @@
 
 namespace rtexec::simulator {
 
-/// Returns the member of `wcet` (a Wcet) that belongs to this part.
+/// Returns the member of `wcet` (a Wcet) for this part.
 [[nodiscard]] constexpr auto& of(auto& wcet, Part part) {
   return part == Part::before ? wcet.before : part == Part::device ? wcet.device : wcet.after;
 }
@@ -45,7 +45,7 @@ struct Step {
     release, // the job starts; its deadline counts from `nominal`
     skip,    // the release at `nominal` is dropped; `job` is the number of the next job
     request, // the first part is done, and the job needs the device
-    hand_on, // the first part is done, and the last one follows: the task uses no device
+    hand_on, // the first part is done, and the last part follows: the task does not use the device
     execution_start,
     segment_end,   // end of `segment`, which is not the job's last one
     segment_begin, // begin of `segment`, which is not the job's first one
@@ -82,35 +82,35 @@ struct TimeInterval {
   Instant begin{}, end{};
 };
 
-/// A stop of the machine, or of parts of it (a platform stall). Work that it affects ends later by the time of the
-/// stop during which it runs. No reservation's runtime is used up. Releases keep their nominal instants.
+/// A stop of the machine, or of parts of it (a platform stall). Work that is running during a stop ends later by the
+/// time that it is stopped. No runtime of a reservation is used up. Nominal releases do not change.
 struct MachineStop {
   Instant begin{};
   Duration length{0};
-  std::function<bool(unsigned core)> cores{}; // returns true for a core that stops; absent: all stop
+  std::function<bool(unsigned core)> cores{}; // returns true for a core that stops; absent: all cores stop
   bool device = true;
   bool transfers = true;
-  bool releases = true; // true: threads wake up later for their releases
+  bool releases = true; // true if threads wake up later for their releases
 };
 
-/// The options of a run. An absent function has a default: WCETs and swap costs of the plan, periodic releases, no
-/// latency, no failure, no observer.
+/// The options of a run. Defaults of absent functions: WCETs and swap costs of the plan, periodic releases, no latency,
+/// no failure, no observer.
 struct Options {
   Duration horizon{0}; // simulated time; the run starts at Instant{}
   bool stop_at_miss = false;
   std::function<Duration(policies::JobId, Part)> execution;
   /// Returns the time of a job's device part if job `other` of another task co-runs
   std::function<Duration(policies::JobId, policies::JobId other)> execution_beside{};
-  /// Returns the task's next release, at `earliest` or later. Returns nullopt if it is not known yet. The simulator
-  /// then calls again after the next event. It does not call for tasks that other tasks release
+  /// Returns the task's next release, at `earliest` or later. Returns nullopt if the release is not known yet; the
+  /// simulator then calls again after the next event. Not called for tasks that other tasks release
   std::function<std::optional<Instant>(std::uint32_t task, Instant earliest)> release;
   /// Returns the time from a release until the first part is ready
   std::function<Duration(policies::JobId)> release_latency;
-  /// Returns the time that a transfer takes. `planned` is the time by the plan
+  /// Returns the time that a transfer takes. `planned`: its time in the plan
   std::function<Duration(const policies::Action&, Duration planned)> transfer;
   std::function<bool(const policies::Action&)> transfer_fails; // called at the end of the transfer
-  /// Returns the next stop, at `now` or later. Returns nullopt if it is not known yet. The simulator calls after each
-  /// event unless a stop is ahead or in progress
+  /// Returns the next stop, at `now` or later. Returns nullopt if no stop is known yet. The simulator calls this
+  /// function after each event, unless it already knows a stop or a stop is in progress
   std::function<std::optional<MachineStop>(Instant now)> stop;
   std::vector<InterferenceTask> interference{}; // used if the plan has reservations
   std::vector<CoreRegulation> regulated{};      // used otherwise
@@ -130,13 +130,13 @@ struct TaskStatistics {
   std::uint64_t aborted = 0;
   std::uint64_t failed = 0;
   std::uint64_t paired = 0; // jobs that began on the device while a job of another task executed
-  // Number of times that a job left the device between two of its segments
+  // The number of times that a job left the device between two of its segments
   std::uint64_t preempted = 0;
   std::uint64_t chunks_in = 0;      // chunks of its memory that were copied in
   std::uint64_t chunks_out = 0;     // chunks of its memory that were copied out
   std::uint64_t chunks_dropped = 0; // chunks of its memory that were taken away without a copy
-  Duration response_max{0};         // of completed jobs, since their nominal releases
-  Duration unfinished{0};           // age of a job that had not ended at the end of the run
+  Duration response_max{0};         // the longest response of completed jobs, counted from their nominal releases
+  Duration unfinished{0};           // the age of the job that had not ended at the end of the run; 0: there was none
   [[nodiscard]] Duration longest() const { return std::max(response_max, unfinished); }
 };
 
@@ -148,7 +148,7 @@ struct Outcome {
   [[nodiscard]] std::uint64_t missed() const;
 };
 
-/// Simulates `plan`, which must have been made for `tasks`.
+/// Simulates `plan`. The plan must have been made for `tasks`.
 [[nodiscard]] Outcome simulate(const TaskSet& tasks, const Plan& plan, const Options& options);
 
 } // namespace rtexec::simulator

@@ -100,7 +100,7 @@ void Tracer::dispatch(policies::JobId job, unsigned core, Instant at) {
   dispatched_.push_back({core, job, at});
 }
 
-/// Records the begin of parts that got their cores before `now`.
+/// Records the beginnings of parts that got their cores before `now`.
 void Tracer::begin_parts(Instant now) {
   if (dispatched_.empty() || dispatched_.front().at == now) return;
   for (const Dispatch& each : dispatched_)
@@ -117,7 +117,7 @@ void Tracer::begin_part(policies::JobId job, Instant at) {
   }
 }
 
-/// Records the start of a job. The input is assumed to be sampled as early before the release as the input delay
+/// Records the start of a job. The sampling of its input is recorded as early before the release as the input delay
 /// allows.
 void Tracer::start(policies::JobId job, Instant at) {
   write(traces::job_start, job, at);
@@ -144,7 +144,7 @@ void Tracer::complete(const Step& step) {
   if (step.now > progress_[step.job.task].deadline) miss(step.job, step.now);
 }
 
-/// Records the end of an aborted job. This is due when the next job is released or dropped, or at the end of the run.
+/// Records the end of an aborted job. Called when the next job is released or dropped, or at the end of the run.
 void Tracer::end_abandoned(std::uint32_t task, Instant at) {
   Progress& progress = progress_[task];
   if (!std::exchange(progress.abandoned, false)) return;

@@ -1,8 +1,9 @@
-// Writes a simulated run to a trace, with the same events as a real run, in the order of their virtual times. These
-// times count from 0 and are fields of the events. The events' own time stamps are the real times of writing.
+// Writes a simulated run to a trace, with the events of a real run, in the order of their virtual times. Virtual times
+// count from 0 and are fields of the events. The time stamps of the events are the real times at which they were
+// written.
 //
-// Memory is constant, whatever the length of the run, and no event is lost. When the number of written events reaches
-// the capacity of the session's buffers, the simulation waits until the buffers are in files.
+// Memory use does not depend on the length of the run, and no event is lost. When the number of written events reaches
+// the capacity of the session's buffers, the simulation waits until the buffers are written to files.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -19,7 +20,7 @@ namespace rtexec::simulator {
 
 class Tracer {
  public:
-  /// Writes the begin of the run to the trace: task set, plan, tasks and chains. The arguments must outlive this
+  /// Writes the beginning of the run to the trace: task set, plan, tasks and chains. The arguments must outlive this
   /// object. `session` must record this process.
   Tracer(const TaskSet& tasks, const Plan& plan, traces::Session& session);
 
@@ -29,7 +30,7 @@ class Tracer {
   [[nodiscard]] Result<> end(const Report& report);
 
  private:
-  /// The progress of a task's job: the parts that have begun, and how long the current part has had its core.
+  /// The progress of a task's job: the parts that have begun, and the time for which the current part has had its core.
   struct Progress {
     std::uint64_t job = 0;
     Instant deadline{};
@@ -40,7 +41,7 @@ class Tracer {
     bool after_begun = false;
     Duration executed{0};
   };
-  /// A part that has just got its core. It really begins only if it still has the core when time advances.
+  /// A part that has just got its core. It has begun only if it still has the core when virtual time advances.
   struct Dispatch {
     unsigned core = 0;
     policies::JobId job;

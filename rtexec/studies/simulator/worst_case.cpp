@@ -11,7 +11,7 @@ using policies::JobId;
 
 constexpr int steps = 60; // number of changes in an attack
 
-/// Returns a claim that every task keeps its response bound, or its deadline if it has no bound.
+/// Returns the claim that every task keeps its response bound, or its deadline if it has no bound.
 Claim claim_of(const TaskSet& tasks, const Plan& plan, Duration release_latency) {
   Claim claim{.tasks = tasks, .plan = plan, .release_latency = release_latency};
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
@@ -22,7 +22,8 @@ Claim claim_of(const TaskSet& tasks, const Plan& plan, Duration release_latency)
   return claim;
 }
 
-/// The results of a simulated run: the releases of jobs, and the job with the largest ratio of response to bound.
+/// The results of a simulated run: the releases of jobs, and the job with the largest ratio of its response to its
+/// bound.
 class Seen {
  public:
   Seen(const Claim& claim, Options options)
@@ -94,8 +95,8 @@ Options listed_run(const TaskSet& tasks, Duration horizon) {
   return options;
 }
 
-/// Searches for a shorter run with the same worst case. Repeats the last part of the run from its first release on.
-/// Doubles the length of this part until the same task responds as late as before.
+/// Searches for a shorter run with the same worst case. It repeats the last part of the run, beginning with the first
+/// release of that part. It doubles the length of the part until the task responds as late as in the whole run.
 WorstCase shortened(const Claim& claim, const Seen& seen) {
   WorstCase found;
   for (Duration length = std::max(seen.response, Duration(1));; length *= 2) {

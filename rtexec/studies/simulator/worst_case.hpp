@@ -1,5 +1,5 @@
-// Searches for the releases under which some task responds latest, relative to its bound or, without a bound, to its
-// deadline. The result is a run that can be examined and repeated.
+// Searches for the releases under which some task responds as late as possible, relative to its response bound or, if
+// it has none, to its deadline. The result is a run that can be examined and repeated.
 #pragma once
 
 #include "rtexec/studies/simulator/adversary.hpp"
@@ -18,17 +18,17 @@ struct Search {
 };
 
 struct WorstCase {
-  TaskSet tasks; // the tasks with the releases that lead to the worst case; the rest is unchanged
+  TaskSet tasks; // the tasks of the set with the releases that lead to the worst case; all else is unchanged
   Options run;   // simulates the run from its start to the end of `job`, without observers
   policies::JobId job;
   Duration response{0};
   Duration bound{0}; // response bound of the task; its deadline if it has none
 };
 
-/// Searches for a worst case, with the adversary (adversary.hpp). Calls `go_on` with the number of attempts after
-/// each attempt. If it returns false, uses the worst case found so far. If `search.early` is false, all parts take
-/// their WCETs. Then the releases in `tasks` are sufficient to repeat the run, and the run begins shortly before the
-/// job. If it is true, the options in `run` are needed too.
+/// Searches for a worst case, with the adversary (adversary.hpp). Calls `go_on` with the number of attempts after each
+/// attempt. If `go_on` returns false, the search ends with the worst case found so far. If `search.early` is false, all
+/// parts take their WCETs. Then the releases in `tasks` are sufficient to repeat the run, and the run begins shortly
+/// before the job. If `search.early` is true, the options in `run` are needed, too.
 [[nodiscard]] WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& search,
                                         const std::function<bool(int done)>& go_on);
 

@@ -29,7 +29,7 @@ std::string names_of(Ports inputs) {
   return names;
 }
 
-/// Returns the input that `given`, NAME=FILE, names. Returns null if there is no such input.
+/// Returns the input that `given` (NAME=FILE) names. Returns null if there is no such input.
 const Tensor* named_in(const std::string& given, Ports inputs) {
   const Tensor* named = nullptr; // a name may contain '=', and begin with another name
   for (const auto& input : inputs)
@@ -87,7 +87,7 @@ Result<Inference> Inference::load(const InferenceOptions& options,
 }
 
 void Inference::bind(const Board& board, const std::function<void(std::size_t done, std::size_t of)>& tuning) {
-  // Tuning needs memory in addition to the model's.
+  // Tuning needs additional memory besides the model's.
   const auto demand = workload_->memory();
   Bytes needed;
   for (const Bytes part : {demand.constant, demand.scratch, demand.state, demand.fixed, demand.carry})

@@ -1,4 +1,5 @@
-// Runs a model alone on a device, without a schedule. It is placed in memory, bound and executed as in the executive.
+// Runs a model alone on a device, without a schedule. The model is placed in memory, bound and executed as in the
+// executive.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -32,8 +33,8 @@ struct InferenceOptions {
 
 class Inference {
  public:
-  /// Loads the model. If `tuning` is set, finds the fastest implementation of each layer first, and calls `tuning`
-  /// with the progress.
+  /// Loads the model. If `tuning` is set, first finds the fastest implementation of each layer, and calls `tuning` with
+  /// the progress.
   [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
@@ -41,15 +42,15 @@ class Inference {
   [[nodiscard]] const Workload& workload() const { return *workload_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 
-  /// Reads the inputs from pictures or tensors. `given` has FILE for a single input, or NAME=FILE for each. If it is
-  /// empty, inputs are noise with a fixed seed. `preprocessing` applies to all pictures. Returns bad_input if it is
-  /// set and no input is a picture.
+  /// Reads the inputs from pictures or tensors. `given`: FILE for a single input, or NAME=FILE for each input. If
+  /// `given` is empty, inputs are noise with a fixed seed. `preprocessing` applies to all pictures. Returns bad_input
+  /// if `preprocessing` is set and no input is a picture.
   [[nodiscard]] Result<> fetch_inputs(std::span<const std::string> given, const Preprocessing& preprocessing = {});
-  /// Executes `repeat` jobs on the compute engine, one right after the other. Returns the times of their device
-  /// parts, in ascending order. If `repeat` is above 1, an additional job first warms up.
+  /// Executes `repeat` jobs on the compute engine, one immediately after the other. Returns the times of their device
+  /// parts, in ascending order. If `repeat` is above 1, an additional job is executed first, as a warm-up.
   [[nodiscard]] Result<std::vector<Duration>> run(int repeat);
 
-  /// Returns the file of each input, in the model's order. Returns none if the inputs are noise.
+  /// Returns the file of each input, in the model's order. Returns an empty list if the inputs are noise.
   [[nodiscard]] const std::vector<std::filesystem::path>& files() const { return files_; }
   /// Returns the preprocessing of the pictures.
   [[nodiscard]] const Preprocessing& preprocessing() const { return preprocessing_; }
