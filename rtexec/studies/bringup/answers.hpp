@@ -1,4 +1,4 @@
-// Builds the answers of items in one form. An item that the machine cannot check never counts as passed.
+// Builds the answers of bring-up items in a uniform form. An item that the machine cannot check never counts as passed.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -23,8 +23,8 @@ namespace rtexec::bringup {
   return {.outcome = Outcome::skipped, .state = std::move(reason), .advice = {}, .figures = std::move(figures)};
 }
 
-/// Returns a failure. The first line of the error becomes the answer's state, and the other lines become its advice.
-/// If the error has one line only, the advice is `advice`.
+/// Returns a failed answer. The first line of the error becomes the answer's state, and the other lines become its
+/// advice. If the error has only one line, the advice is `advice`.
 [[nodiscard]] Answer failed(const Error& error, std::string advice);
 [[nodiscard]] std::string first_line(const Error& error);
 /// Joins the lines of a text into one line, for outputs that show no advice.
@@ -33,18 +33,18 @@ namespace rtexec::bringup {
 /// Returns the skipped answer of an item that an emulator cannot check.
 [[nodiscard]] inline Answer skipped_in_emulator() { return skipped("this machine is emulated"); }
 
-/// Converts a finding (a check of the machine's settings) into an answer. A setting that cannot be read gives a
-/// skipped answer. A setting that costs latency gives a failure.
+/// Converts a finding (a check of the machine's settings) into an answer. A setting that cannot be read gives a skipped
+/// answer. A setting that costs latency gives a failed answer.
 [[nodiscard]] Answer answer_of(const hal::Finding& finding);
 
-/// Returns `answer` unchanged on a real machine. In an emulator it returns a skipped answer with the same figures,
-/// because the times or counts are the emulator's.
+/// Returns `answer` unchanged on a real machine. In an emulator it returns a skipped answer with the figures of
+/// `answer`, because the measured times or counts are those of the emulator.
 [[nodiscard]] Answer unless_emulated(const Subject& subject, Answer answer);
 
 /// Returns a rate as text: "1.53 GB/s".
 [[nodiscard]] std::string rate_text(double bytes_per_second);
 
-/// Returns the name of the board's file for use in an advice.
+/// Returns the name of the board's file, for use in an advice.
 [[nodiscard]] std::string file_of(const Board& board);
 
 /// True if the machine shows that it is a guest of a hypervisor.

@@ -27,8 +27,8 @@ std::vector<Figure> figures_of(const study::BandwidthCalibration& measured) {
   return figures;
 }
 
-/// Describes how far the `reached` bandwidth is from `said`, the value in the board's file. Returns an empty text if
-/// the deviation is within the tolerance, or the file has no value.
+/// Describes how far the bandwidth `reached` is from `said`, the value in the board's file. Returns an empty text if
+/// the deviation is within the tolerance, or if the file has no value.
 std::string deviation(const char* key, Bandwidth said, Bandwidth reached) {
   if (said == Bandwidth{}) return {};
   const double ratio = number(reached) / number(said);
@@ -42,8 +42,8 @@ constexpr const char* advice =
     "If this is less than expected, lock the memory's clock (lock_clocks = true in [executive], or the board's power "
     "mode), and end other programs. Otherwise write the measured values: rtexec calibrate bandwidth ";
 
-/// Describes the sweeps: the size of the swept memory and of the cache, which serves a part of a sweep that is not
-/// much larger.
+/// Describes the sweeps by the sizes of the swept memory and of the cache. If the swept memory is not much larger than
+/// the cache, the cache serves a part of the sweep.
 std::string sweep_text() {
   const tasks::CacheFacts caches = tasks::cache_facts();
   return "by sweeps that write one word in each line of " + readable(tasks::sweep_size(caches)) +

@@ -8,13 +8,14 @@
 
 namespace rtexec::bringup {
 
-/// Measures `cores`, and judges the result by the board's file. Short runs (`subject.length`) get short measurements.
+/// Measures `cores`, and compares the result with the board's file. If `subject.length` is short, the measurements are
+/// short, too.
 [[nodiscard]] Answer measure_bandwidth(const Subject& subject, study::CalibratedCores cores);
 
-/// Estimates how long measure_bandwidth() takes for `cores` cores that each sweep `sweep` bytes. `length` is
+/// Estimates how long measure_bandwidth() takes for `cores` cores, each with sweeps of `sweep` bytes. `length`: see
 /// Subject::length. The estimate includes the first touch of the swept memory before each measurement.
 [[nodiscard]] Duration bandwidth_takes(std::size_t cores, Bytes sweep, Duration length);
-/// Estimates how long the measurement takes on this machine.
+/// Estimates how long measure_bandwidth() takes on this machine.
 [[nodiscard]] Duration bandwidth_takes(const Subject& subject);
 
 } // namespace rtexec::bringup

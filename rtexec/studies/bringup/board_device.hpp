@@ -1,5 +1,5 @@
-// Gives items access to the board's device in a process of its own, so that a hanging driver or a fault does not end
-// the bring-up.
+// Gives items access to the board's device in a separate process, so that a hanging driver or a fault does not end the
+// bring-up.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -27,20 +27,19 @@ namespace rtexec::bringup {
                                                              std::size_t chunks);
 
 using AskDevice = std::function<Answer(hal::Device& device)>;
-/// Opens a device of at least `chunks` chunks in a child process, and returns the answer of `ask` about it. If the
-/// device is missing, the answer is skipped on an emulator and failed elsewhere. A device that faults, or does not
-/// answer in time, gives a failure.
+/// Opens a device of at least `chunks` chunks in a child process, and returns the answer that `ask` gives about the
+/// device. If the device is missing, the answer is skipped on an emulator and failed elsewhere. If the device faults or
+/// does not respond in time, the answer is failed.
 [[nodiscard]] Answer ask_device(const Subject& subject, const executive::OpenDevice& open, std::size_t chunks,
                                 const AskDevice& ask);
 
-/// Returns the failure for a child process that ended without an answer. `timeout` is the timeout that the child
-/// had.
+/// Returns the failed answer for a child process that ended without an answer. `timeout`: the timeout of the child.
 [[nodiscard]] Answer driver_failure(const ChildEnd& end, const std::string& device, Duration timeout);
 
-/// Returns contents for whole chunks. Each seed gives different contents.
+/// Returns contents for whole chunks. Different seeds give different contents.
 [[nodiscard]] std::vector<std::byte> pattern(Bytes size, unsigned seed);
 
-// Copy with the copy engine of the respective direction, and wait until the copy is complete.
+// The functions below copy with the copy engine of their direction, and wait until the copy is complete.
 [[nodiscard]] Status copy_in(hal::Device& device, std::byte* to, const std::vector<std::byte>& from);
 [[nodiscard]] Status copy_out(hal::Device& device, std::vector<std::byte>& to, const std::byte* from);
 

@@ -1,4 +1,4 @@
-// Writes a bring-up as a page for people: one HTML file without references to other files.
+// Writes the report of a bring-up as one HTML file without references to other files.
 #pragma once
 
 #include "rtexec/studies/bringup/report_comparison.hpp"
@@ -8,7 +8,7 @@
 
 namespace rtexec::bringup {
 
-/// Writes the report as one HTML file. `comparison` with an earlier report may be null.
+/// Writes the report as one HTML file. `comparison`: the comparison with an earlier report; may be null.
 void write_page(const Report& report, const Comparison* comparison, std::ostream& out);
 
 } // namespace rtexec::bringup

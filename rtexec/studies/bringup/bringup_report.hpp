@@ -1,5 +1,5 @@
-// The report of a bring-up: its items, checked one after the other, and their answers. Plain values, which can also
-// be read back from an earlier report's JSON.
+// The report of a bring-up: its items, checked one after the other, and their answers. Plain values, which can also be
+// read from the JSON of an earlier report.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,9 +22,9 @@ struct Entry {
 
 struct Report {
   std::string board, machine, version;
-  std::string time; // begin, in UTC: "2026-11-26T05:06:09Z"
+  std::string time; // the beginning, in UTC: "2026-11-26T05:06:09Z"
   bool emulated = false;
-  bool complete = false; // every item was checked; an incomplete report is not saved
+  bool complete = false; // true if every item was checked; an incomplete report is not saved
   std::vector<Entry> entries;
 
   [[nodiscard]] std::size_t count(Outcome outcome) const;
@@ -36,11 +36,11 @@ struct Observer {
   std::function<void(const Entry& entry)> answered;
 };
 
-/// Runs the checks of `asked` in this order, until subject.going_on() returns false. The report has no entry for an
-/// interrupted item. If an item throws an exception, the item fails.
+/// Runs the checks of the items `asked` in this order, until subject.going_on() returns false. The report has no entry
+/// for an interrupted item. If an item throws an exception, the item fails.
 [[nodiscard]] Report bring_up(const Subject& subject, std::span<const Item> asked, const Observer& observer);
 
-/// Returns the name for scripts: "passed", "failed", "skipped".
+/// Returns the name of an outcome for scripts: "passed", "failed", "skipped".
 [[nodiscard]] const char* name(Outcome outcome);
 /// Returns a figure as text with its significant digits: "12.5 us".
 [[nodiscard]] std::string text_of(const Figure& figure);

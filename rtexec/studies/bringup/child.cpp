@@ -39,7 +39,7 @@ std::optional<Answer> answer_of(const std::string& text) {
                 .advice = all.at(2).get<std::string>(),
                 .figures = {}};
   for (const json& each : all.at(3))
-    // JSON represents a value that is no finite number as null.
+    // JSON represents a value that is not a finite number as null.
     answer.figures.push_back({each.at(0).get<std::string>(), each.at(1).is_number() ? each.at(1).get<double>() : 0,
                               each.at(2).get<std::string>(), each.at(3).get<bool>()});
   return answer;
@@ -67,7 +67,8 @@ std::optional<Answer> answer_of(const std::string& text) {
 
 enum class Ended { closed, hung, cancelled };
 
-/// Reads from `file` into `text` until the other end is closed, the time is `end`, or `going_on` returns false.
+/// Reads from `file` into `text` until the other end is closed, the instant `end` is reached, or `going_on` returns
+/// false.
 Ended read_until(int file, Instant end, const std::function<bool()>& going_on, std::string& text) {
   constexpr Duration look = 50ms;
   std::array<char, 4096> part{};

@@ -53,7 +53,8 @@ std::string text_of(const std::vector<Proof>& proofs) {
   return text;
 }
 
-/// True if the machine has no PMU (performance monitoring unit). If the first core cannot count cycles, no core can.
+/// True if the machine has no PMU (performance monitoring unit). It is enough to try the first core: if that core
+/// cannot count cycles, no core can.
 bool has_no_pmu(const CounterMachine& machine) {
   const auto cycles =
       machine.try_counter({.event = "cycles", .write_event = {}, .cores = {}}, "cycles", machine.online.front());

@@ -1,5 +1,5 @@
 // Checks that each of the board's counters of memory traffic counts. On each cluster, a sweep of known length causes
-// traffic to count.
+// the traffic.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
@@ -19,7 +19,7 @@ struct CounterMachine {
 };
 
 /// Returns the name of the core's cluster, such as "A57 cores, cluster 1". Returns an empty text if the board's file
-/// names no core kinds.
+/// does not name the kinds of cores.
 [[nodiscard]] std::string cluster_of(unsigned core, const Board& board);
 
 [[nodiscard]] Answer prove_counters(const Subject& subject, const CounterMachine& machine);

@@ -112,7 +112,7 @@ class Rules {
   std::string broken_;
 };
 
-/// Touches a slot without a mapped chunk, which must fault.
+/// Touches a slot without a mapped chunk. The device must fault.
 Answer fault(hal::Device& device) {
   const auto range = device.reserve(device.chunk_size());
   if (!range) return failed(range.error(), "Free device memory");
@@ -129,8 +129,8 @@ Answer fault(hal::Device& device) {
   return passed(known->what);
 }
 
-/// Describes how a fault of the process `end` harmed others. Returns an empty text if it did not, and then sets
-/// `told` to the driver's report of the fault. `next` is the answer of a later process that uses the device.
+/// Describes how a fault of the process `end` harmed other processes. Returns an empty text if it did not harm them;
+/// then `told` is set to the driver's report of the fault. `next`: the answer of a later process that uses the device.
 std::string problem_of_fault(const ChildEnd& end, const Answer& next, std::string& told) {
   if (end.hung) return "its driver hung after a fault";
   if (next.outcome != Outcome::passed) return "after another process's fault: " + next.state;

@@ -1,5 +1,5 @@
-// Describes the clocks of a GPU to people. No interface reports if the clocks are locked. The driver changes unlocked
-// clocks with load, power and temperature.
+// Describes the clocks of a GPU as text for users. No interface reports whether the clocks are locked. The driver
+// changes unlocked clocks with load, power and temperature.
 #pragma once
 
 #include "hal/clocks.hpp"

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Writes a file as load on the disk. Ignores errors, since nothing needs the file.
+/// Writes a file as a load on the disk. Ignores errors, since the file is not needed.
 void write_file(const std::filesystem::path& file) {
   static constexpr std::array<char, 64 << 10> content{};
   const auto opened = config::open_output(file, O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -1,5 +1,5 @@
-// A load on the machine while an item measures. A thread without priority on each core sweeps memory. One more thread
-// writes files and starts processes. Set-up only.
+// A load on the machine while an item measures. On each core, a thread without real-time priority sweeps memory. One
+// more thread writes files and starts processes. Set-up only.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,8 +15,8 @@ namespace rtexec::bringup {
 
 class Load {
  public:
-  /// Starts the load on `cores`. It writes files in `folder`. `partition` is the cpuset partition that contains the
-  /// cores of `has`. The partition must outlive this object.
+  /// Starts the load on `cores`. The load writes files in `folder`. `partition`: the cpuset partition that contains the
+  /// cores `has`. The partition must outlive this object.
   [[nodiscard]] static Result<Load> start(std::span<const unsigned> cores, const std::filesystem::path& folder,
                                           std::span<const unsigned> has, hal::CpusetPartition* partition);
 

@@ -83,14 +83,14 @@ Answer map_and_unmap(hal::Device& device, Duration length) {
 
 // ---- copies ----
 
-/// Returns the number of chunks to copy in each direction. They exceed the caches, but leave memory free on a small
-/// board.
+/// Returns the number of chunks to copy in each direction. The chunks are together larger than the caches, but leave
+/// memory free on a small board.
 std::size_t copied_chunks(Bytes chunk) {
   constexpr std::uint64_t least = 2, wanted = std::uint64_t{32} << 20;
   return std::max(least, wanted / chunk.count);
 }
 
-/// Host memory that is page-locked as long as the object lives.
+/// Host memory that is page-locked during the lifetime of the object.
 class HostMemory {
  public:
   HostMemory(hal::Device& device, Bytes size)
@@ -158,7 +158,7 @@ class Copies {
  private:
   Status copy(EngineKind direction, std::size_t i) {
     const bool in = direction == EngineKind::copy_in;
-    // Copies from the device use other chunks than copies to the device
+    // Copies from the device and copies to the device use different chunks
     std::byte* const window = device_.window(chunks_[in ? i : count_ + i]);
     const auto work = [&]() noexcept {
       return in ? device_.copy(window, from_.at(i), size_) : device_.copy(to_.at(i), window, size_);
@@ -173,16 +173,16 @@ class Copies {
   HostMemory from_, to_;
 };
 
-/// Returns the swap cost that applies to a chunk of this size according to the board's file. It includes mapping.
-/// Returns null if the file has none.
+/// Returns the swap cost in the board's file for a chunk of this size. The cost includes mapping. Returns null if the
+/// file has no such cost.
 const SwapCost* cost_of(const Board& board, Bytes chunk) {
   const auto found = std::ranges::find_if(
       board.swap_costs, [&](const SwapCost& each) { return each.store == StoreKind::pinned && each.chunk == chunk; });
   return found == board.swap_costs.end() ? nullptr : &*found;
 }
 
-/// Describes the excess over `said`, the board's swap cost, at `rate` bytes per second. Returns an empty text if
-/// there is no excess. `way` names the direction of the copies.
+/// Describes by how much a copy at `rate` bytes per second takes longer than `said`, the board's swap cost. Returns an
+/// empty text if it does not take longer. `way`: the name of the direction of the copies.
 std::string excess(const char* way, double rate, Bytes chunk, Duration said) {
   const Duration takes(static_cast<Duration::rep>(static_cast<double>(chunk.count) / rate * 1e9));
   if (takes <= said) return {};
@@ -212,7 +212,7 @@ Answer judge(const Subject& subject, Bytes chunk, double in, double out, const C
       std::move(figures));
 }
 
-/// Measures copies to the device, from the device, and both at once. Throws Failed.
+/// Measures copies to the device, copies from the device, and both at once. Throws Failed.
 Answer copy_each_way(hal::Device& device, const Subject& subject) {
   Copies copies(device);
   if (!copies.whole())

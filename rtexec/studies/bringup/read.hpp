@@ -1,17 +1,17 @@
-// The items that only read: files under the machine's root, and a few settings of the running kernel.
+// The items of a bring-up that only read: files under the machine's root, and a few settings of the running kernel.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"
 
 namespace rtexec::bringup {
 
-/// Checks which board the device tree names.
+/// Checks that the device tree names the board.
 [[nodiscard]] Answer board_identity(const Subject& subject);
-/// Checks that all cores are present, and of the kinds that the board's file names.
+/// Checks that all cores are present and of the kinds that the board's file names.
 [[nodiscard]] Answer core_kinds(const Subject& subject);
 
 [[nodiscard]] Answer preemption(const Subject& subject);
-/// Checks if the kernel's command line has all options that the board's file requires.
+/// Checks that the kernel's command line has all options that the board's file requires.
 [[nodiscard]] Answer command_line(const Subject& subject);
 /// Compares the cores that the kernel isolates with those of the board's file.
 [[nodiscard]] Answer isolation(const Subject& subject);
@@ -19,14 +19,15 @@ namespace rtexec::bringup {
 
 /// Checks by trial that SCHED_FIFO and locked memory are allowed.
 [[nodiscard]] Answer real_time_rights(const Subject& subject);
-/// Checks if the kernel groups real-time threads (RT_GROUP_SCHED), and if this process's group has a share for them.
+/// Checks if the kernel groups real-time threads (RT_GROUP_SCHED), and if so, that the group of this process has a
+/// share of real-time run time.
 [[nodiscard]] Answer real_time_group(const Subject& subject);
 [[nodiscard]] Answer throttling(const Subject& subject);
 [[nodiscard]] Answer fair_server(const Subject& subject);
 
 [[nodiscard]] Answer locked_clocks(const Subject& subject);
 [[nodiscard]] Answer thermal_headroom(const Subject& subject);
-/// Check clocks and temperatures in the machine's files, and in addition the GPU's reported ones.
+/// Check clocks and temperatures in the machine's files, and those that the GPU reports.
 [[nodiscard]] Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer judge_heat(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer power_supply(const Subject& subject);

@@ -17,7 +17,7 @@ void add(std::string& list, const std::string& item, const char* separator = ", 
 
 std::string taken_as(const Board& board) { return ": taken as board '" + board.name + "'"; }
 
-/// Returns a hint if the board's file names no GPU, but the machine has an NVIDIA GPU.
+/// Returns a hint if the machine has an NVIDIA GPU but the board's file names no GPU.
 std::string gpu_hint(const Subject& subject) {
   if (subject.board.has_driver() || !subject.machine.read("/proc/driver/nvidia/version")) return {};
   return "; it has an NVIDIA GPU: name --board rtx, h200 or a file";
@@ -43,8 +43,8 @@ bool performs(const hal::FoundClock& clock, const hal::Machine& machine) {
 
 ClockState unknown(const Error& error) { return {Standing::unknown, first_line(error)}; }
 
-/// Returns the state of a clock that is known to be locked: `locked` at its highest rate or at its cap, `low` at a
-/// lower rate, and `unknown` if its files cannot be read.
+/// Returns the state of a clock that is known to be locked. `locked`: at its highest rate or at its cap; `low`: at a
+/// lower rate; `unknown`: its files cannot be read.
 ClockState state_of_locked(const hal::FoundClock& clock, const hal::Machine& machine) {
   const auto rate = hal::read_value(clock.rate, machine), highest = hal::highest_settable(clock, machine);
   if (!rate || !highest) return unknown(rate ? highest.error() : rate.error());
@@ -76,7 +76,7 @@ ClockState state_of(const hal::FoundClock& clock, const hal::Machine& machine) {
   return {Standing::moves, hertz(*lowest) + " to " + hertz(*highest)};
 }
 
-/// Clocks in the same state. `names` ("core 0-5") keeps the order in which the clocks were found.
+/// Clocks that have one state. `names` ("core 0-5") are in the order in which the clocks were found.
 struct SameState {
   std::string text;
   std::vector<std::string> names;
@@ -123,9 +123,9 @@ std::string why_absent(const ClockFacts& clock) {
 struct Clocks {
   std::vector<SameState> locked, low, moving;
   std::vector<std::string> unknown;
-  std::string why_unknown; // reason for the first clock of `unknown`
+  std::string why_unknown; // the reason for the first clock of `unknown`
   std::string advice;
-  bool gpu_told = false; // the kernel reports the GPU's clock, with more facts than the driver
+  bool gpu_told = false; // true if the kernel reports the GPU's clock; the kernel reports more facts than the driver
 
   void add_unknown(std::string name, const std::string& why) {
     if (unknown.empty()) why_unknown = why;
@@ -189,8 +189,8 @@ Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, co
 
 constexpr std::int64_t min_headroom = 10'000; // minimum headroom in thousandths of a degree
 
-/// Returns the file with the rail's voltage in millivolts, next to the file of the power sensor. Returns an empty
-/// path if there is no such file.
+/// Returns the file with the rail's voltage in millivolts, which is in the folder of the power sensor's file. Returns
+/// an empty path if there is no such file.
 std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
   if (!sensor.value.times.empty()) return sensor.value.file;
   std::string name = sensor.value.file.filename();

@@ -18,22 +18,21 @@ std::string release(const Subject& subject) {
   return "Linux " + subject.machine.read("/proc/sys/kernel/osrelease").value_or("of an unknown release");
 }
 
-/// Returns the list of cores that follows the flags in a value such as "managed_irq,domain,1-5".
+/// Returns the list of cores in a value such as "managed_irq,domain,1-5", that is, the text after the flags.
 std::string_view without_flags(std::string_view value) {
   const auto first = value.find_first_of("0123456789");
   const bool begins = first == 0 || (first != value.npos && value[first - 1] == ',');
   return begins ? value.substr(first) : std::string_view{};
 }
 
-/// True if a console of `words` is on the same device as `word`. The device is the text before the first comma. There
-/// may be several consoles.
+/// True if one of the consoles in `words` is on the device of `word`. The device is the text before the first comma.
 bool has_console(const std::vector<std::string>& words, std::string_view word) {
   const auto device = [](std::string_view text) { return text.substr(0, text.find(',')); };
   return std::ranges::any_of(words, [&](const std::string& each) { return device(each) == device(word); });
 }
 
-/// True if the kernel was booted with `word`, or with a word of the same meaning. If an option occurs several times,
-/// its last value counts.
+/// True if the kernel was booted with `word`, or with an equivalent word. If an option occurs several times, its last
+/// value counts.
 bool booted_with(const std::vector<std::string>& words, const std::string& word) {
   const auto equals = word.find('=');
   if (equals == word.npos) return std::ranges::find(words, word) != words.end();
@@ -57,7 +56,7 @@ std::vector<unsigned> lacking(const std::vector<unsigned>& wanted, const std::ve
 
 std::string listed(const std::vector<unsigned>& cores) { return cores.empty() ? "none" : hal::core_list(cores); }
 
-/// True if the timers of any core have only tick resolution. Returns nullopt if the kernel does not show the
+/// True if the timers of at least one core have only tick resolution. Returns nullopt if the kernel does not show the
 /// resolution.
 std::optional<bool> ticking(const Subject& subject) {
   const auto list = subject.machine.read("/proc/timer_list");
@@ -83,7 +82,7 @@ class NoSlack {
   int before_;
 };
 
-/// Returns the smallest excess of several short sleeps over their requested length.
+/// Returns the shortest time by which one of several short sleeps exceeded its requested length.
 Duration min_oversleep() {
   const NoSlack no_slack;
   constexpr int sleeps = 40;

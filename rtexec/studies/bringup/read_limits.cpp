@@ -33,8 +33,8 @@ fs::path cpu_mount(const hal::Machine& machine) {
   return {};
 }
 
-/// Returns the cgroup of this process for the cgroup v1 controller `controller`. If `controller` is "", returns its
-/// cgroup in v2.
+/// Returns the cgroup of this process for the cgroup v1 controller `controller`. If `controller` is "", returns the
+/// cgroup of this process in cgroup v2.
 std::optional<std::string> group_of(const hal::Machine& machine, std::string_view controller) {
   const std::string text = machine.read("/proc/self/cgroup").value_or("");
   for (const std::string_view line : config::parts(text, '\n')) {
@@ -61,8 +61,8 @@ Answer share_in(const fs::path& mount, const std::string& group, const hal::Mach
                     "\nor build the kernel without CONFIG_RT_GROUP_SCHED.");
 }
 
-/// Returns a failure if `group` is below the root group of cgroup v2, because such groups have no share for real-time
-/// threads.
+/// Returns a failed answer if `group` is below the root group of cgroup v2, because such groups have no share of
+/// real-time run time.
 Answer share_in_v2(const std::string& group, const hal::Machine& machine) {
   const fs::path top = "/sys/fs/cgroup";
   for (fs::path each = fs::path(group).relative_path(); !each.empty(); each = each.parent_path())

@@ -101,7 +101,7 @@ std::set<fs::path> wanted_files(const Board& board, const hal::Machine& machine)
   return files;
 }
 
-/// True if all symbolic links on the path of `file` lead to places below one of the recorded folders.
+/// True if all symbolic links on the path of `file` lead to paths below one of the recorded folders.
 bool stays_inside(const fs::path& file, const hal::Machine& machine) {
   std::error_code error;
   const fs::path root = fs::canonical(machine.under_root("/"), error);
@@ -112,7 +112,7 @@ bool stays_inside(const fs::path& file, const hal::Machine& machine) {
 }
 
 bool is_text(std::string_view content) {
-  // Texts in a device tree end with a NUL
+  // Texts in a device tree end with a NUL character
   return std::ranges::none_of(content, [](unsigned char c) {
     return (c < ' ' && c != '\n' && c != '\t' && c != '\r' && c != '\0') || c == 0x7f;
   });
@@ -137,7 +137,7 @@ Expected<std::string, std::string> content_of(const fs::path& file, std::size_t 
   return content;
 }
 
-/// Removes the serial number that boot loaders of boards pass to the kernel: androidboot.serialno=...
+/// Removes the serial number that the boot loaders of boards pass to the kernel: androidboot.serialno=...
 std::string without_serial_number(std::string words) {
   const std::string_view key = "serialno=";
   for (std::size_t at = words.find(key); at != words.npos; at = words.find(key, at + key.size()))

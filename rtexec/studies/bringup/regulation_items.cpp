@@ -24,7 +24,7 @@ using regulation::RegulatedDomain;
 using regulation::Regulation;
 
 constexpr Duration period = 1ms;
-constexpr double tolerance = 0.1; // maximum relative excess over the budget in a whole trial
+constexpr double tolerance = 0.1; // the maximum excess over the budget in a whole trial, as a share of the budget
 
 // ---- trying ----
 
@@ -60,9 +60,9 @@ class Trier {
 
  private:
   struct Seen {
-    Bytes moved; // bytes moved by the generators
+    Bytes moved; // the bytes that the generators moved
     Duration elapsed{0};
-    DomainReport domain; // report for a time that is slightly longer than `elapsed`
+    DomainReport domain; // the report on a time that is slightly longer than `elapsed`
   };
 
   static double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
@@ -110,8 +110,8 @@ class Trier {
   BandwidthLocks locks_;
 };
 
-/// Returns one counter for each cluster and kind of counter. Takes the last one, because other programs use the first
-/// core most.
+/// Returns one counter for each cluster and kind of counter: that of the last core, because other programs use the
+/// first core most.
 std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice>& choices, const Board& board) {
   std::vector<hal::CounterChoice> chosen;
   std::set<std::tuple<std::string, CounterBackEnd, std::string, std::vector<unsigned>>> seen;
@@ -128,13 +128,13 @@ std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice
 
 double megabytes(double bytes) { return bytes * 1e-6; }
 
-/// Returns the bytes per second that the generators (threads that only move memory) may move by the budget. Corrects
-/// the budget by the accuracy of the counter, measured without a budget.
+/// Returns the bytes per second that the budget allows the generators (threads that only move memory). The budget is
+/// corrected by the accuracy of the counter, measured without a budget.
 double allowed_of(const RegulationTrial& trial) {
   return static_cast<double>(trial.domain.budget->bytes_per_second) / std::max(trial.accuracy, 1e-3);
 }
 
-/// Returns the time from the end of the budget until the generators stopped. `lines` is the number of lines that they
+/// Returns the time from the end of the budget until the generators stopped. `lines`: the number of lines that they
 /// moved in this time.
 Duration reaction_of(const RegulationTrial& trial, std::uint64_t lines) {
   const double bytes = static_cast<double>(lines * trial.domain.line.count) / std::max(trial.accuracy, 1e-3);
@@ -146,8 +146,7 @@ std::string cores_text(const RegulationTrial& trial) {
 }
 
 bool kept(const RegulationTrial& trial) { return trial.within <= allowed_of(trial) * (1 + tolerance); }
-/// True if the generators used at least half of the budget. A lower use means that the regulation stops them too
-/// early.
+/// True if the generators used at least half of the budget. If they used less, the regulation stops them too early.
 bool used(const RegulationTrial& trial) { return trial.within >= allowed_of(trial) / 2; }
 
 std::string overshoot_text(const RegulationTrial& trial) {

@@ -1,5 +1,5 @@
-// Checks that a budget of memory bandwidth is kept. Generators (threads that only move memory) run without a budget
-// on the cores of one counter. They run again with half of that bandwidth as their budget.
+// Checks that a memory bandwidth budget is kept. Generators (threads that only move memory) run without a budget on the
+// cores of one counter. Then they run again, with a budget of half the bandwidth that they reached.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -13,23 +13,23 @@
 namespace rtexec::bringup {
 
 struct RegulationTrial {
-  std::vector<unsigned> cores;   // cores of one counter
-  double freely = 0;             // bytes/s that the generators report without a budget
-  double within = 0;             // bytes/s that they report with the budget
-  double accuracy = 1;           // counted bytes / bytes that the generators report, without a budget
-  DomainReport domain;           // report on the time with the budget; its budget is set
-  std::vector<std::string> lets; // known reasons why a stalled core may continue
+  std::vector<unsigned> cores;   // the cores of one counter
+  double freely = 0;             // the bytes/s that the generators report without a budget
+  double within = 0;             // the bytes/s that the generators report with the budget
+  double accuracy = 1;           // counted bytes / bytes that the generators report, measured without a budget
+  DomainReport domain;           // the report on the time with the budget; its `budget` is set
+  std::vector<std::string> lets; // known reasons why a stalled core may continue to move memory
 };
 
 struct RegulationTrials {
-  bool stand_in = false; // the counted event is a substitute, not memory traffic
+  bool stand_in = false; // true if the counted event is a substitute and not memory traffic
   std::string event;
-  std::string obstacle; // reason why memory traffic cannot be counted; empty if it can
+  std::string obstacle; // the reason why memory traffic cannot be counted; empty if it can be counted
   std::vector<RegulationTrial> trials;
 };
 
-/// Runs one trial for each cluster and kind of counter. Returns cancelled, or refused or unsupported with the feature
-/// that the machine lacks.
+/// Runs one trial for each cluster and kind of counter. Returns cancelled if the user stopped it. Returns refused or
+/// unsupported, with the feature that the machine lacks, if no trial is possible.
 [[nodiscard]] Result<RegulationTrials> try_regulation(const Subject& subject);
 
 [[nodiscard]] Answer judge(const RegulationTrials& trials, const Subject& subject);

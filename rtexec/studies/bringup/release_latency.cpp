@@ -22,8 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration period = 1ms;
-constexpr int priority = 90;          // priority of the most urgent task of a core
-constexpr std::size_t releases = 500; // on each core, in one turn
+constexpr int priority = 90;          // the priority of the most urgent task of a core
+constexpr std::size_t releases = 500; // the number of releases on each core in one turn
 constexpr std::size_t max_turns = 10; // maximum number of turns of each method
 constexpr Duration head_start = 20ms;
 
@@ -58,7 +58,7 @@ class Turn {
       if (thread) threads.push_back(std::move(*thread));
       else started = Unexpected(thread.error());
     }
-    // The first release is set only now that all threads run, because the load delays their start.
+    // The first release is set only when all threads run, because the load delays their start.
     first_ = started ? hal::now() + head_start : Instant::max();
     begun_.raise();
     return started;
@@ -67,8 +67,8 @@ class Turn {
   [[nodiscard]] const std::vector<Duration>& of(std::size_t index) const { return late_[index]; }
 
  private:
-  /// Waits for the releases as TaskRun::await_release does, and notes the lateness of each. Drops releases that pass
-  /// while the thread is late, as cyclictest does.
+  /// Waits for the releases as TaskRun::await_release() does, and records the lateness of each release. Like
+  /// cyclictest, drops releases that pass while the thread is late.
   void wait_for_releases(std::vector<Duration>& late) noexcept {
     while (begun_.value() == 0) begun_.wait(0);
     if (first_ == Instant::max()) return;
@@ -83,7 +83,7 @@ class Turn {
   }
 
   hal::Signal begun_;
-  Instant first_{}; // written before `begun_` is raised; max(): no release follows
+  Instant first_{}; // written before `begun_` is raised; max(): there is no release
   hal::ThreadSettings settings_;
   std::vector<unsigned> cores_;
   std::vector<std::vector<Duration>> late_; // by core
@@ -117,7 +117,7 @@ Result<Scheduling> choose_scheduling(const hal::Machine& machine, const std::vec
   return deadline;
 }
 
-/// Holds off deep idle states and locks frequencies as a run does. Collects the requests that the machine refused.
+/// Disables deep idle states and locks frequencies as a run does. Collects the settings that the machine refused.
 class Hold {
  public:
   Hold(const hal::Machine& machine, const std::vector<unsigned>& cores, std::string& refused) {
@@ -157,8 +157,8 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// Returns a cyclictest command with the same number of threads, on the same cores, and with as many wake-ups. Its
-/// option --laptop leaves idle states unchanged, for other programs too.
+/// Returns a cyclictest command with as many threads and wake-ups, on the same cores. The option --laptop of cyclictest
+/// leaves idle states unchanged, for other programs, too.
 std::string cyclictest_of(const std::vector<CoreLateness>& cores) {
   std::vector<unsigned> numbers;
   for (const CoreLateness& each : cores) numbers.push_back(each.core);
@@ -186,7 +186,7 @@ std::vector<std::uint64_t> numbers_in(std::string_view line) {
   return found;
 }
 
-// ---- both in turns ----
+// ---- both alternately ----
 
 Result<> run_turn(std::vector<CoreLateness>& cores, const hal::ThreadSettings& settings, hal::StolenTime& stolen) {
   Turn turn(cores, settings);
@@ -252,8 +252,8 @@ std::string two_digits(double value) {
   return text;
 }
 
-/// Describes the comparison with cyclictest, and adds its figures. Both latencies are rounded up to 1 us as
-/// cyclictest does.
+/// Describes the comparison with cyclictest, and adds its figures. Latencies of both programs are rounded up to 1 us,
+/// since cyclictest rounds so.
 std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figure>& figures) {
   const auto peer = all_of(measured.cores, &CoreLateness::peer);
   if (peer.empty()) return "; not compared with cyclictest: " + measured.no_peer;
@@ -267,7 +267,7 @@ std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figu
          ", of p99 " + two_digits(p99);
 }
 
-/// Returns the proposed limit for an observed latency: a fifth more, rounded up to a multiple of 10 us.
+/// Returns the proposed limit for an observed latency: 1.2 times the latency, rounded up to a multiple of 10 us.
 Duration with_room(Duration seen) {
   constexpr Duration step = 10us;
   return (seen * 6 / 5 + step - Duration(1)) / step * step;
@@ -286,7 +286,8 @@ std::string what_shortens(const Subject& subject, const MeasuredLateness& measur
   return text;
 }
 
-/// True if the host probably caused the long latencies by stopping this virtual machine, rather than this kernel.
+/// True if the long latencies were probably caused by the host, which stopped this virtual machine, and not by this
+/// kernel.
 bool are_stops(const Summary& of_worst, const CoreLateness& worst, const Subject& subject) {
   return of_worst.p99 <= subject.board.release_latency && (worst.stolen > Duration(0) || is_virtual(subject.machine));
 }
@@ -304,9 +305,9 @@ std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const
          to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file;
 }
 
-/// True if the board's file covers the lateness `late`: by `release_latency`, or by `platform_stall` in addition if
-/// only rare releases are later. `platform_stall` is the maximum platform stall. Each bound includes only one, so
-/// stalls must be rare.
+/// True if the board's file covers the lateness `late`. It does if `release_latency` (of the board) is at least the
+/// lateness. If only rare releases are later, `release_latency` + `platform_stall` (the maximum platform stall) must be
+/// at least the lateness. Each response bound includes only one stall, so stalls must be rare.
 bool is_covered(const Summary& late, const Board& board) {
   return late.longest <= board.release_latency ||
          (late.p99 <= board.release_latency && late.longest <= board.release_latency + board.platform_stall);
@@ -367,8 +368,8 @@ Result<MeasuredLateness> measure_lateness(const Subject& subject) {
   hal::StolenTime stolen(std::set(chosen.begin(), chosen.end()));
   const auto turns = std::clamp<std::size_t>(
       static_cast<std::size_t>(subject.length / (period * static_cast<int>(releases))), 1, max_turns);
-  hal::sleep_until(hal::now() + 100ms);                // time for the load to settle
-  const Instant end = hal::now() + 3 * subject.length; // ends the turns early on a machine that is much too slow
+  hal::sleep_until(hal::now() + 100ms);                // the load settles in this time
+  const Instant end = hal::now() + 3 * subject.length; // ends the measurement early on a machine that is much too slow
   for (std::size_t i = 0; i < turns && (i == 0 || hal::now() < end); ++i) {
     if (!subject.going_on()) return fail(Errc::cancelled, "cancelled");
     if (const auto ran = run_turn(measured.cores, scheduling->settings, stolen); !ran) return Unexpected(ran.error());

@@ -1,6 +1,6 @@
-// Measures how late a real-time thread runs after the timer that releases it, while every core is loaded. Threads
-// that wait like the executive's release threads take turns with cyclictest. As in a run, deep idle states are held
-// off and frequencies are locked.
+// Measures how late a real-time thread runs after the timer that releases it, while every core is loaded. Threads that
+// wait like the executive's release threads are measured alternately with cyclictest. As in a run of the executive,
+// deep idle states are disabled and frequencies are locked.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,29 +16,30 @@ namespace rtexec::bringup {
 
 struct CoreLateness {
   unsigned core = 0;
-  std::vector<Duration> here = {}; // lateness of each release
-  std::vector<Duration> peer = {}; // lateness of each wake-up of cyclictest, rounded up to 1 us; empty: not run
-  Duration stolen{0};              // time that a hypervisor stole while `here` was measured
+  std::vector<Duration> here = {}; // the lateness of each release of this program's threads
+  /// The lateness of each wake-up of cyclictest, rounded up to 1 us; empty: cyclictest did not run
+  std::vector<Duration> peer = {};
+  Duration stolen{0}; // the time that a hypervisor stole while `here` was measured
 };
 
 struct MeasuredLateness {
   std::vector<CoreLateness> cores; // at least one, each with releases
   std::string scheduling;          // for example "FIFO 90"
-  std::string no_peer;             // reason why cyclictest did not run; empty if it did
-  std::string without = {};        // requests of a run that this machine refused: "deep idle states: ..."
+  std::string no_peer;             // the reason why cyclictest did not run; empty if it ran
+  std::string without = {};        // settings of a run that this machine refused: "deep idle states: ..."
 };
 
 /// Measures the lateness. Returns cancelled if the user stopped it. Returns refused, with advice, if another run has
-/// the cores or no thread may have real-time priority.
+/// claimed the cores, or if no thread may have real-time priority.
 [[nodiscard]] Result<MeasuredLateness> measure_lateness(const Subject& subject);
 
-/// Judges the lateness by the latency that the board's file tells admission to charge. The advice depends on the
-/// machine.
+/// Compares the lateness with the release latency in the board's file, which admission charges. The advice depends on
+/// the machine.
 [[nodiscard]] Answer judge(const MeasuredLateness& measured, const Subject& subject);
 
 /// Parses the histogram that cyclictest printed (option -h). Returns the latencies of the wake-ups by thread, each
-/// rounded up to 1 us. A latency beyond the histogram counts as the thread's longest one. Returns bad_input if there
-/// is no histogram.
+/// rounded up to 1 us. A latency beyond the range of the histogram is returned as the thread's longest latency. Returns
+/// bad_input if there is no histogram.
 [[nodiscard]] Result<std::vector<std::vector<Duration>>> parse_cyclictest(std::string_view text, std::size_t threads);
 
 } // namespace rtexec::bringup

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double noticeable = 0.1;
 
-/// Returns how much worse `now` is than `before`, as a fraction of the value before. Returns 1 if the value before
-/// was 0.
+/// Returns how much worse `now` is than `before`, as a fraction of the value of `before`. Returns 1 if that value was
+/// 0.
 double worse_by(const Figure& before, const Figure& now) {
   const double loss = now.more_is_better ? before.value - now.value : now.value - before.value;
   if (!(loss > 0)) return 0;

@@ -31,7 +31,7 @@ std::size_t chunks_of(Bytes chunk) { return std::max<std::size_t>(min_chunks, wa
 
 // ---- measuring ----
 
-/// A file for plain reads and writes of chunks. It is unlinked, so it vanishes with this object.
+/// A file for plain reads and writes of chunks. It is unlinked, so that it is deleted with this object.
 class PlainFile {
  public:
   /// Creates the file. Throws Failed.
@@ -65,16 +65,16 @@ class PlainFile {
   bool direct_ = false;
 };
 
-/// Times of the swap store and of plain file access for the same data. They take turns, and each is first in every
-/// other round.
+/// The times of the swap store and of plain file access for the same data. The two alternate, and each of them is first
+/// in every other round.
 class Pair {
  public:
   template <class Ours, class Plain> void add(Ours ours, Plain plain) {
     if (rounds_++ % 2 == 0) ours_.push_back(seconds(ours)), plain_.push_back(seconds(plain));
     else plain_.push_back(seconds(plain)), ours_.push_back(seconds(ours));
   }
-  // Return bytes per second from the median time. The first round is left out, because the file's space was allocated
-  // in it.
+  // Return bytes per second, computed from the median time. The first round is left out, because the disk space of the
+  // file was allocated in it.
   [[nodiscard]] double ours(Bytes moved) const { return static_cast<double>(moved.count) / median(ours_); }
   [[nodiscard]] double plain(Bytes moved) const { return static_cast<double>(moved.count) / median(plain_); }
   [[nodiscard]] double ratio() const {
@@ -99,7 +99,7 @@ class Pair {
   std::vector<double> ours_, plain_; // in seconds
 };
 
-/// Measures both in turns. Throws Failed.
+/// Measures the store and plain file access alternately. Throws Failed.
 StoreRates measure(hal::Device& device, const Subject& subject) {
   const Bytes chunk = device.chunk_size();
   const std::size_t count = chunks_of(chunk);
@@ -119,7 +119,7 @@ StoreRates measure(hal::Device& device, const Subject& subject) {
   const auto move_all = [&](EngineKind engine, auto move) {
     for (std::size_t i = 0; i < count; ++i) move_one(engine, move, i);
   };
-  // Fills each chunk with contents of its own, in place of the earlier ones.
+  // Replaces the contents of each chunk by different contents.
   for (std::size_t i = 0; i < count; ++i) {
     put(pattern(chunk, static_cast<unsigned>(i)));
     move_one(EngineKind::copy_out, save, i);

@@ -9,7 +9,7 @@ namespace rtexec::bringup {
 
 namespace {
 
-constexpr std::size_t longest = 2000; // maximum bytes written of one text
+constexpr std::size_t longest = 2000; // the maximum number of bytes written of one text
 
 /// Joins the lines of a text, and removes control characters.
 std::string line_of(std::string_view text) {
@@ -18,7 +18,7 @@ std::string line_of(std::string_view text) {
   return config::printable(line, longest);
 }
 
-/// Joins the lines of a text, and escapes '#' so that none begins a TAP directive.
+/// Joins the lines of a text, and escapes '#' so that no '#' begins a TAP directive.
 std::string description_of(std::string_view text) {
   std::string escaped;
   for (const char c : line_of(text)) {
@@ -28,7 +28,7 @@ std::string description_of(std::string_view text) {
   return escaped;
 }
 
-/// Returns the text as a double-quoted scalar, whose form is valid in YAML and JSON.
+/// Returns the text as a double-quoted scalar that is valid in YAML and in JSON.
 std::string scalar(std::string_view text) {
   return nlohmann::json(config::printable(text, longest))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,5 +1,5 @@
-// Writes TAP version 13 (testanything.org) without subtests, so that readers of the Linux kernel's dialect (KTAP) can
-// read it too. Control characters and '#' are escaped, so that no text of an item can be mistaken for TAP syntax.
+// Writes TAP version 13 (testanything.org) without subtests. So programs that read the Linux kernel's dialect (KTAP)
+// can read it, too. Control characters and '#' are escaped, so that no text of an item can be mistaken for TAP syntax.
 #pragma once
 
 #include "rtexec/studies/bringup/bringup_report.hpp"
@@ -12,7 +12,8 @@ namespace rtexec::bringup {
 
 class TapWriter {
  public:
-  /// Writes the TAP version and the plan. Each line is flushed. `out` must outlive this object.
+  /// Writes the TAP version and the TAP plan (the number of items). Each line is flushed. `out` must outlive this
+  /// object.
   TapWriter(std::ostream& out, std::size_t items);
 
   /// Writes "ok 3 - NAME: STATE", and a YAML block if the item failed or has figures.

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* on_core = "control";
-constexpr std::uint64_t measured_jobs = 60; // for each task
+constexpr std::uint64_t measured_jobs = 60; // the number of measured jobs of each task
 
 /// The CPU work of a controller. A job multiplies a state by a matrix, which takes some microseconds.
 class Control final : public Workload {
@@ -66,7 +66,7 @@ std::string counts_of(const TaskReport& task) {
 
 bool above_bound(const TaskReport& task) { return task.bound && task.response.max > *task.bound; }
 
-/// Returns the causes that the run's report shows for missed deadlines, or a response time above the bound.
+/// Returns the causes, shown by the run's report, of missed deadlines or of a response time above the bound.
 std::string causes_of(const TaskReport& task) {
   std::string text;
   if (task.missed > 0)
@@ -160,7 +160,7 @@ executive::Setup setup_for(const Subject& subject) {
 }
 
 void lengthen_periods(TaskSet& set) {
-  constexpr Duration::rep share = 8; // a job takes at most 1/8 of its period
+  constexpr Duration::rep share = 8; // the share of its period that a job takes is at most 1/8
   Duration::rep longer = 1;
   for (const Task& task : set.tasks)
     longer = std::max(longer, share * (task.wcet->before + task.wcet->device + task.wcet->after) / task.period + 1);

@@ -1,5 +1,6 @@
-// Runs a short task set whose deadlines must hold: two tasks with jobs on the device, and one that uses only its
-// core. First the execution times are measured, then admission promises deadlines with them, and then the tasks run.
+// Runs a short task set whose deadlines must be kept: two tasks with jobs on the device, and one task that uses only
+// its core. First the execution times are measured. Then admission promises deadlines on the basis of these times, and
+// the tasks run.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -16,12 +17,12 @@ namespace rtexec::bringup {
 /// Returns a set-up for the subject's board. It includes the workload of the task that uses only its core.
 [[nodiscard]] executive::Setup setup_for(const Subject& subject);
 
-/// Makes the periods so long that an emulator has time for each job. `set` must have execution times.
+/// Makes the periods long enough for an emulator to execute each job. `set` must have execution times.
 void lengthen_periods(TaskSet& set);
 
 struct ShortRun {
   Plan plan;
-  Report report; // empty unless the plan promises all deadlines
+  Report report; // empty if the plan does not promise all deadlines
 };
 /// Measures the execution times, plans and runs the set. Returns errors of the executive and of profile().
 [[nodiscard]] Result<ShortRun> run_short_set(const Subject& subject);

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t batch = 500; // number of events between two readings of the clock
 constexpr std::size_t batches = 80;
 
-/// Emits `events` events. Returns the processor time of this thread for each, in nanoseconds.
+/// Emits `events` events. Returns this thread's processor time per event, in nanoseconds.
 double nanoseconds_each(std::uint64_t events) {
   const Duration begin = hal::execution_time();
   for (std::uint64_t i = 0; i < events; ++i) traces::job_start({.task = 0, .number = i}, Instant(Duration(1)));

@@ -1,4 +1,4 @@
-// Measures how much processor time a thread needs to emit a trace event, with a recording and without.
+// Measures how much processor time a thread needs to emit a trace event, with and without a recording.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -9,14 +9,14 @@
 namespace rtexec::bringup {
 
 struct TraceCost {
-  double off_ns = 0;         // median per event without a recording
-  double on_ns = 0;          // median per event with a recording
-  std::uint64_t emitted = 0; // number of events emitted during the recording
+  double off_ns = 0;         // the median time per event without a recording
+  double on_ns = 0;          // the median time per event with a recording
+  std::uint64_t emitted = 0; // the number of events emitted during the recording
   std::uint64_t recorded = 0;
   std::uint64_t lost = 0;
 };
 
-/// Judges the cost. An error in `cost` is the reason why no recording was possible.
+/// Makes the answer for the cost. If `cost` is an error, the error is the reason why no recording was possible.
 [[nodiscard]] Answer judge(const Result<TraceCost>& cost, const Subject& subject);
 
 } // namespace rtexec::bringup

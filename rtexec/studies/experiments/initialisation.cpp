@@ -25,8 +25,8 @@ std::vector<unsigned> counts_of(const InitialisationStudy& study) {
   return counts;
 }
 
-/// Returns the sizes at which the experiment searches the crossover: the size from which the GPU is faster than the
-/// host.
+/// Returns the sizes among which the experiment searches for the crossover: the size from which the GPU is faster than
+/// the host.
 std::vector<Bytes> small_sizes(const InitialisationStudy& study) {
   std::vector<Bytes> sizes;
   for (Bytes size = min_small; size < study.sizes.back(); size = size * 2) sizes.push_back(size);
@@ -97,7 +97,7 @@ class Measuring {
     return measured;
   }
 
-  /// Measures the initialisation with each number of tiles. Returns the kernel's time after the fastest of them.
+  /// Measures the initialisation with each number of tiles. Returns the kernel's time after the fastest initialisation.
   Duration in_tiles(InitialisationCase wanted, InitialisationRow& row) {
     wanted.way = InitialisationWay::tiles;
     Duration kernel{0};

@@ -1,7 +1,7 @@
-// The experiment of Wang et al. (GPU-side initialization with prefetching, eUMM), called "the paper" here. It
-// measures how long it takes to write the first contents of managed memory. The host writes them, or a GPU with page
-// faults, or a GPU in prefetched tiles. The experiment also measures the kernel that follows, and the crossover: the
-// size from which the GPU is faster. It runs on a platform: a model of the paper's boards, or a machine
+// The experiment of Wang et al. (GPU-side initialization with prefetching, eUMM), called "the paper" here. It measures
+// how long it takes to write the first contents of managed memory in three ways: by the host, by a GPU with page
+// faults, and by a GPU in prefetched tiles. The experiment also measures the kernel that follows, and the crossover:
+// the size from which the GPU is faster. It runs on a platform: a model of the paper's boards, or a machine
 // (initialisation_machine.hpp).
 #pragma once
 
@@ -28,17 +28,17 @@ enum class PageStart {
 
 enum class InitialisationWay {
   host,   // the host initialises all arrays
-  faults, // a GPU kernel initialises them; its page faults fetch the pages
-  tiles,  // the same kernel initialises tile i while tile i + 1 is prefetched
+  faults, // a GPU kernel initialises them; its page faults move the pages to the GPU
+  tiles,  // the GPU kernel initialises tile i while tile i + 1 is prefetched
 };
 
 struct InitialisationCase {
   std::string workload;
-  Bytes size; // total size of the input arrays, which are initialised
+  Bytes size; // the total size of the input arrays, which are initialised
   PageStart start = PageStart::on_host;
   InitialisationWay way = InitialisationWay::host;
-  unsigned tiles = 1;  // number of tiles of each array that can be divided
-  bool kernel = false; // true: also run the workload's kernels; only with pages on the host
+  unsigned tiles = 1;  // the number of tiles of each array that can be divided
+  bool kernel = false; // true to run the workload's kernels, too; only with pages on the host
 };
 
 struct InitialisationMeasure {
@@ -52,9 +52,9 @@ class InitialisationPlatform {
   virtual ~InitialisationPlatform() = default;
   [[nodiscard]] virtual std::vector<std::string> workloads() const = 0;
   [[nodiscard]] virtual std::vector<PageStart> starts() const = 0;
-  /// True if there is a GPU. Without a GPU, the host does the work of every case, and there is no crossover.
+  /// True if there is a GPU. If false, the host initialises memory in every case, and there is no crossover.
   [[nodiscard]] virtual bool has_gpu() const = 0;
-  /// Returns the largest possible size of the workload that is not above `size`.
+  /// Returns the largest possible size of the workload that does not exceed `size`.
   [[nodiscard]] virtual Bytes size_of(const std::string& workload, Bytes size) const = 0;
   /// Measures a case once.
   [[nodiscard]] virtual Result<InitialisationMeasure> measure(const InitialisationCase& wanted) = 0;
@@ -66,8 +66,8 @@ class InitialisationPlatform {
 
 // ---- the model ----
 
-/// Returns the model of a board of the paper: "tx2" or "xavier". Returns null for other names. The constants with
-/// their sources are in initialisation_model.cpp.
+/// Returns the model of a board of the paper: "tx2" or "xavier". Returns null for other names. initialisation_model.cpp
+/// contains the constants with their sources.
 [[nodiscard]] std::unique_ptr<InitialisationPlatform> modelled_initialisation(std::string_view board);
 
 // ---- the experiment ----
@@ -75,9 +75,9 @@ class InitialisationPlatform {
 struct InitialisationStudy {
   std::vector<std::string> workloads;
   std::vector<Bytes> sizes;      // ascending
-  std::optional<unsigned> tiles; // absent: 1, 2, 4, ... are tried, and the fastest number counts
+  std::optional<unsigned> tiles; // absent: 1, 2, 4, ... are tried, and the fastest number is used
   unsigned timeline_tiles = 8;
-  unsigned repetitions = 5; // number of measurements for a median
+  unsigned repetitions = 5; // the number of measurements for a median
 };
 
 struct TilesTime {
@@ -85,26 +85,27 @@ struct TilesTime {
   Duration time{0};
 };
 
-/// Median times for one size and one state of the pages.
+/// The median times for one size and one state of the pages.
 struct InitialisationRow {
   PageStart start = PageStart::on_host;
   Duration host{0}, faults{0};
   std::vector<TilesTime> tiles{};
-  std::size_t best = 0; // index of the fastest entry of `tiles`
+  std::size_t best = 0; // the index of the fastest entry of `tiles`
   [[nodiscard]] Duration enhanced() const { return tiles[best].time; }
 };
 
 struct InitialisationSize {
   Bytes size;
-  std::vector<InitialisationRow> rows{};          // one for each state of the pages
-  Duration kernel_unified{0}, kernel_enhanced{0}; // after initialisation by the host, and in the best tiles
+  std::vector<InitialisationRow> rows{}; // one for each state of the pages
+  /// The kernel's time after initialisation by the host, and in the best tiles
+  Duration kernel_unified{0}, kernel_enhanced{0};
 };
 
 struct InitialisationResult {
   std::string workload;
   std::vector<InitialisationSize> sizes{};
   std::vector<tasks::InitialisationTimes> small{}; // by size: by the host and in one tile; empty without a GPU
-  std::optional<Bytes> crossover{};                // size from which the GPU is faster, for pages on the host
+  std::optional<Bytes> crossover{};                // the size from which the GPU is faster, for pages on the host
 };
 
 struct InitialisationTimeline {
@@ -118,7 +119,7 @@ struct InitialisationFound {
   std::optional<InitialisationTimeline> timeline; // for the first workload at its largest size
 };
 
-/// Returns the maximum number of measurements. The experiment calls `going_on` before each.
+/// Returns the maximum number of measurements. The experiment calls `going_on` before each measurement.
 [[nodiscard]] std::size_t count_measurements(const InitialisationPlatform& platform, const InitialisationStudy& study);
 /// Runs the experiment. Returns bad_input if the platform does not have a workload, and cancelled if `going_on`
 /// returned false.
@@ -126,8 +127,8 @@ struct InitialisationFound {
                                                              const InitialisationStudy& study,
                                                              const std::function<bool()>& going_on);
 
-/// Returns the overlap of initialising and prefetching: the time in which both happen, divided by the time in which
-/// at least one happens.
+/// Returns the overlap of initialising and prefetching: the time in which both happen, divided by the time in which at
+/// least one of them happens.
 [[nodiscard]] double overlap(const std::vector<tasks::initialise::TileTimes>& tiles);
 
 } // namespace rtexec::study

@@ -37,7 +37,7 @@ Bytes made_by(const Benchmark& benchmark, unsigned size) {
   return sum;
 }
 
-/// Returns the greatest size of the benchmark for which its initialised arrays have at most `most` bytes.
+/// Returns the largest size of the benchmark for which its initialised arrays have at most `most` bytes.
 unsigned size_for(const Benchmark& benchmark, Bytes most) {
   unsigned least = benchmark.least, above = benchmark.most + 1;
   while (above - least > 1) {
@@ -105,12 +105,12 @@ class MachinePlatform final : public InitialisationPlatform {
   }
 
  private:
-  /// Returns the workload of the wanted size, bound to the device. Keeps the last workload for the next call.
+  /// Returns the workload for `wanted`, bound to the device. Keeps the workload for the next call.
   KernelWorkload& prepared(const InitialisationCase& wanted) {
     const Benchmark& benchmark = benchmark_of(wanted.workload);
     const unsigned size = size_for(benchmark, wanted.size);
     if (workload_ && benchmark_ == &benchmark && size_ == size) return *workload_;
-    workload_.reset(); // frees the memory of the last workload
+    workload_.reset(); // frees the memory of the previous workload
     KernelWorkload::Options options{
         .kind = benchmark.kind, .size = size, .policy = MemoryPolicy::managed, .images = images_};
     options.prefetch = false;

@@ -1,5 +1,5 @@
-// Models of a Jetson TX2 and a Jetson Xavier AGX after the paper of Wang et al. The model shows the shape of the
-// paper's figures: it reproduces the printed values, and assumes everything else.
+// Models of a Jetson TX2 and a Jetson Xavier AGX after the paper of Wang et al. The models show the shape of the
+// paper's figures: they reproduce the printed values, and assume all other values.
 #include "rtexec/studies/experiments/initialisation.hpp"
 
 #include <algorithm>
@@ -11,30 +11,32 @@ namespace {
 
 using tasks::initialise::TileTimes;
 
-/// The paper says of a prefetch that it "can cause around 5us latency by itself"
+/// The paper states that a prefetch "can cause around 5us latency by itself"
 constexpr double prefetch_ns = 5000;
-constexpr double largest = 64 << 20; // bytes at which the paper's greatest reductions are assumed to occur
-/// Assumed ratio: the kernel's time / the host's time to initialise the same number of bytes
+/// The number of bytes at which the paper's greatest reductions are assumed to occur
+constexpr double largest = 64 << 20;
+/// Assumed ratio of the kernel's time to the host's time to initialise the same number of bytes
 constexpr double kernel_share = 0.25;
 
 struct ModelledWorkload {
   std::string_view name;
-  double reduction;        // maximum relative reduction of the initialisation time
-  double kernel_reduction; // maximum relative reduction of the following kernel's time
-  double crossover;        // bytes from which tiles are faster than the host; 0: always
+  double reduction;        // the maximum relative reduction of the initialisation time
+  double kernel_reduction; // the maximum relative reduction of the time of the kernel that follows
+  double crossover;        // the number of bytes from which tiles are faster than the host; 0: always
 };
 
-/// Wang et al., Fig. 5 and its text print reductions of the initialisation of at most 76.2 %, 99.4 % and 59.4 %.
-/// Random access is not printed; it is assumed to be like matrix add. Fig. 6 prints reductions of the kernel of at
-/// most 61.0 %, 63.0 %, 10.1 % and 76.9 %. Small inputs with sides of 50 to 500 are slower than on the host, except
-/// for needleman-wunsch. The crossovers are assumptions: a side of 500, and of 100 for matrix multiply, whose 99.4 %
-/// leave no room for more.
+/// Wang et al., Fig. 5 and its text print reductions of the initialisation of at most 76.2 %, 99.4 % and 59.4 %. The
+/// reduction for random access is not printed; it is assumed to be that of matrix add. Fig. 6 prints reductions of the
+/// kernel of at most 61.0 %, 63.0 %, 10.1 % and 76.9 %. Small inputs with sides of 50 to 500 are slower than on the
+/// host, except for needleman-wunsch. The crossovers are assumptions: a side of 500, and a side of 100 for matrix
+/// multiply, because its reduction of 99.4 % does not allow a larger one.
 constexpr ModelledWorkload tx2[] = {{"matrix-add", 0.762, 0.610, 2 << 20},
                                     {"matrix-multiply", 0.994, 0.630, 80 << 10},
                                     {"needleman-wunsch", 0.594, 0.101, 0},
                                     {"random-access", 0.762, 0.769, 2 << 20}};
-/// Wang et al., Fig. 7 and its text print reductions of the initialisation of at most 93.4 %, 97.3 % and 87.4 %.
-/// Random access is assumed to be like matrix add. Reductions of the kernels are assumed to be as on the TX2.
+/// Wang et al., Fig. 7 and its text print reductions of the initialisation of at most 93.4 %, 97.3 % and 87.4 %. The
+/// reduction for random access is assumed to be that of matrix add. Reductions of the kernels are assumed to be those
+/// of the TX2.
 constexpr ModelledWorkload xavier[] = {{"matrix-add", 0.934, 0.610, 1 << 20},
                                        {"matrix-multiply", 0.973, 0.630, 320 << 10},
                                        {"needleman-wunsch", 0.874, 0.101, 0},
@@ -58,7 +60,7 @@ class ModelledPlatform final : public InitialisationPlatform {
     for (const auto& each : board_.workloads) names.emplace_back(each.name);
     return names;
   }
-  /// The pages of an integrated GPU do not move. They are mapped, whichever processor touched them first.
+  /// The pages of an integrated GPU do not move. They are only mapped, whichever processor touched them first.
   std::vector<PageStart> starts() const override { return {PageStart::on_host}; }
   bool has_gpu() const override { return true; }
   Bytes size_of(const std::string&, Bytes size) const override { return size; }
@@ -89,16 +91,16 @@ class ModelledPlatform final : public InitialisationPlatform {
     return nanoseconds(fixed_ns(workload)) + tiles(workload, wanted).back().make_end;
   }
 
-  /// Returns the time to map a byte. The time to initialise a byte is assumed to be the same, so that both overlap
-  /// well. The time follows from the greatest reduction, where mapping is hidden behind initialisation except for one
-  /// tile.
+  /// Returns the time to map a byte. The time to initialise a byte is assumed to be equal, so that mapping and
+  /// initialisation overlap well. Both times follow from the greatest reduction, at which mapping is hidden behind
+  /// initialisation except for one tile.
   double each_ns(const ModelledWorkload& workload) const {
     const double host = board_.host_ns, crossover = workload.crossover;
     const double at_largest = (1 - workload.reduction) * host * largest;
     return std::max(0.0, (at_largest - host * crossover) / (largest - 2 * crossover));
   }
-  /// Returns the fixed time of an initialisation by the GPU. With it, one tile takes as long as the host at the
-  /// crossover.
+  /// Returns the fixed time of an initialisation by the GPU. It is chosen so that at the crossover, an initialisation
+  /// in one tile takes as long as one by the host.
   double fixed_ns(const ModelledWorkload& workload) const {
     return std::max(0.0, (board_.host_ns - 2 * each_ns(workload)) * workload.crossover - prefetch_ns);
   }

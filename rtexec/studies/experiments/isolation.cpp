@@ -22,9 +22,9 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
 
 // ---- constants; tables, figures and sections are those of Nigam's thesis ----
 
-/// Bandwidths of the TX2. Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s for
-/// A57 cores. Core 0 is an A57 core too. Fig. 17 has 13.62 GB/s for both Denver cores, used here as the limit of their
-/// cluster, and 14.4 GB/s for three and more programs, used here as the limit of the memory.
+/// Bandwidths of the TX2. Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s for A57
+/// cores. Core 0 is also an A57 core. Fig. 17 has 13.62 GB/s for both Denver cores, which is used here as the limit of
+/// their cluster. It has 14.4 GB/s for three and more programs, which is used here as the limit of the memory.
 simulator::SharedMemory tx2_memory() {
   const Bandwidth denver = MB_per_s(11'300), a57 = MB_per_s(4'000);
   return {.cores = {a57, denver, denver, a57, a57, a57},
@@ -32,13 +32,14 @@ simulator::SharedMemory tx2_memory() {
           .saturation = MB_per_s(14'400)};
 }
 
-/// A frame is a CPU part, which launches a hundred executions of the kernel, and these executions. Each is about as
-/// long as in Fig. 30. The 600 bytes of CPU traffic per execution are a free choice. They are the reason why the
-/// speed-up is lower at 10 MB/s than at 100 MB/s (7.2: 7, 5, 9 and 3 % with five co-runners). The sensitivity of 256p
-/// follows from its speed-up of 13.5 % at 100 MB/s with five co-runners (7.2). The other sensitivities follow from
-/// the speed-ups at 10 MB/s. Without load IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures
-/// (5.4, Fig. 21), and traffic is 5 to 6.9 GB/s (5.4). Values in between are assumptions. For 512p they consider its
-/// 4.8 GB/s with one co-runner.
+/// A frame consists of a CPU part, which launches a hundred executions of the kernel, and these executions. Each
+/// execution is about as long as in Fig. 30.
+/// The 600 bytes of CPU traffic per execution are chosen freely. They cause the speed-up to be lower at 10 MB/s than at
+/// 100 MB/s (7.2: 7, 5, 9 and 3 % with five co-runners). The sensitivity of 256p follows from its speed-up of 13.5 % at
+/// 100 MB/s with five co-runners (7.2). The other sensitivities follow from the speed-ups at 10 MB/s.
+/// Without load, IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures (5.4, Fig. 21), and traffic is
+/// 5 to 6.9 GB/s (5.4). Values between these are assumptions. For 512p the assumption is based on its 4.8 GB/s with one
+/// co-runner.
 ModelledWorkload winograd(const char* size, double sensitivity, double ipc, double gigabytes_per_second) {
   constexpr Duration device = 100 * 1290us;
   return {.facts = {.name = std::string("winograd-") + size,
@@ -54,11 +55,11 @@ ModelledWorkload winograd(const char* size, double sensitivity, double ipc, doub
 }
 
 /// The length of a frame follows from 0.9 MPS (megapixels per second) on average at 512 MB/s, which is the best limit
-/// (7.2, Fig. 29). The CPU part moves 27.5 MB in 66 ms, that is 417 MB/s. This follows from the best limit, and from
-/// the speed at 10 MB/s, which is a tenth (7.2). The sensitivity follows from speed-ups of 41 to 45 % at 512 MB/s
-/// with five co-runners (8.1, 7.2). The sensitivity of its Winograd kernel alone would be 0.82 (5.3.1: 45 % slower).
-/// No choice reproduces also a pipeline that is 55 % slower (8.1). For both pipelines `memory_bound` is a free
-/// choice, and the device's traffic is that of the Winograd kernel.
+/// (7.2, Fig. 29). The CPU part moves 27.5 MB in 66 ms, that is 417 MB/s. This value follows from the best limit, and
+/// from the speed at 10 MB/s, which is a tenth (7.2). The sensitivity follows from speed-ups of 41 to 45 % at 512 MB/s
+/// with five co-runners (8.1, 7.2). The sensitivity of its Winograd kernel alone would be 0.82 (5.3.1: 45 % slower). No
+/// choice of values also reproduces a pipeline that is 55 % slower (8.1). For both pipelines `memory_bound` is chosen
+/// freely, and the device's traffic is that of the Winograd kernel.
 constexpr Frame yolo{.cpu = 66ms,
                      .traffic = MB(27.5),
                      .memory_bound = 0.5,
@@ -66,10 +67,10 @@ constexpr Frame yolo{.cpu = 66ms,
                      .device_traffic = moved_in(6, 110ms),
                      .sensitivity = 0.63};
 
-/// The speed is three times the MPS of YOLO (7.2). The CPU part moves 3.4 MB in 34 ms, that is 100 MB/s. This follows
-/// from the best limit, and from the speed at 10 MB/s, which is three tenths (7.2). The sensitivity follows from the
-/// speed-up of 86 % at 100 MB/s with five co-runners (7.2, 8.1). With it five co-runners make the pipeline 47 %
-/// slower (8.1: 45 %), and the device part 61 % slower (5.3.1: almost 60 % for its Winograd kernel).
+/// The speed is three times the MPS of YOLO (7.2). The CPU part moves 3.4 MB in 34 ms, that is 100 MB/s. This value
+/// follows from the best limit, and from the speed at 10 MB/s, which is three tenths (7.2). The sensitivity follows
+/// from the speed-up of 86 % at 100 MB/s with five co-runners (7.2, 8.1). With this sensitivity, five co-runners make
+/// the pipeline 47 % slower (8.1: 45 %), and the device part 61 % slower (5.3.1: almost 60 % for its Winograd kernel).
 constexpr Frame detectnet{.cpu = 34ms,
                           .traffic = MB(3.4),
                           .memory_bound = 0.5,
@@ -86,9 +87,9 @@ ModelledWorkload pipeline(const char* name, const char* title, const Frame& fram
 }
 
 /// The kernel's own jitter: executions take 1288 to 1410 us if noise is limited. Fig. 30 shows worst cases of 1775 us
-/// without a limit and of 1410 us with it. The range of times without a limit is 4 times as wide. So the shortest
-/// time is 1288 us. Bursts are a free choice. With them the worst case is about 1775 us without a limit, the variance
-/// is 7 times as high (7.3), and the mean hardly changes.
+/// without a limit and of 1410 us with a limit. The range of times without a limit is 4 times as wide, so the shortest
+/// time is 1288 us. Bursts are chosen freely. With these bursts, the worst case without a limit is about 1775 us, the
+/// variance is 7 times as high (7.3), and the mean hardly changes.
 simulator::Noise tx2_noise() {
   return {.cores = {1, 2, 3, 4, 5},
           .gap = 13ms,
@@ -126,7 +127,7 @@ IsolationModel make_tx2_model() {
       .frames = 8};
 }
 
-/// The experiment's platform that simulates frames, and the bytes that cores move, with the model.
+/// The experiment's platform for the model. It simulates frames and the bytes that cores move.
 class ModelledPlatform final : public IsolationPlatform {
  public:
   ModelledPlatform(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed)

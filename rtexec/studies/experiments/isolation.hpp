@@ -1,7 +1,7 @@
-// The experiment of Nigam's thesis (chapters 5 and 7; sections and figures here are the thesis's). A DNN job runs on
-// the device while 0..n co-runners, programs that sweep memory, run on other cores. The experiment measures the job's
-// speed and its longest executions for several limits of these cores' bandwidth. It runs on a platform: the model
-// here, or a machine.
+// The experiment of Nigam's thesis (chapters 5 and 7; sections and figures in this file are those of the thesis). A DNN
+// job runs on the device while 0..n co-runners (programs that sweep memory) run on other cores. The experiment measures
+// the job's speed and its longest executions for several limits on the bandwidth of these cores. It runs on a platform:
+// the model in this file, or a machine.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -23,15 +23,15 @@ using BandwidthLimit = std::optional<Bandwidth>; // absent: no limit is in force
 /// The conditions of one measurement.
 struct IsolationCase {
   std::string workload;
-  unsigned corunners = 0; // number of co-runners, on cores 1, 2, ...
+  unsigned corunners = 0; // the number of co-runners, on cores 1, 2, ...
   BandwidthLimit limit;
 };
 
 struct IsolationMeasure {
   double performance = 0;     // in the workload's unit; larger is better
-  Bandwidth corunners{0};     // bandwidth of all co-runners together
-  Bandwidth device{0};        // bandwidth of the device while it worked; 0: not known
-  Duration mean{0}, worst{0}; // time of an execution on a machine, of a whole job in the model
+  Bandwidth corunners{0};     // the bandwidth of all co-runners together
+  Bandwidth device{0};        // the bandwidth of the device while it worked; 0: not known
+  Duration mean{0}, worst{0}; // the time of an execution (on a machine) or of a whole job (in the model)
 };
 
 struct IsolationWorkload {
@@ -43,8 +43,8 @@ struct IsolationWorkload {
 class IsolationPlatform {
  public:
   virtual ~IsolationPlatform() = default;
-  [[nodiscard]] virtual std::string name() const = 0;        // name of the mode: "thesis", "rtexec"
-  [[nodiscard]] virtual std::string description() const = 0; // one line on the platform and on the cores that it limits
+  [[nodiscard]] virtual std::string name() const = 0;        // the name of the mode: "thesis", "rtexec"
+  [[nodiscard]] virtual std::string description() const = 0; // one line about the platform and the cores that it limits
   [[nodiscard]] virtual unsigned max_corunners() const = 0;
   [[nodiscard]] virtual std::vector<IsolationWorkload> workloads() const = 0;
   [[nodiscard]] virtual Result<IsolationMeasure> measure(const IsolationCase& wanted) = 0;
@@ -60,10 +60,10 @@ class IsolationPlatform {
 struct ModelledWorkload {
   IsolationWorkload facts;
   simulator::Frame frame;
-  double alone = 0; // performance without other load and without limits
+  double alone = 0; // the performance without other load and without limits
 };
 
-/// The way in which the model limits cores: as the thesis does, or as rtexec does.
+/// How the model limits cores: as in the thesis, or as rtexec does.
 struct ModelledMode {
   std::string_view name, description;
   bool feeder = false;
@@ -71,20 +71,20 @@ struct ModelledMode {
   Overshoot overshoot = Overshoot::forgive;
 };
 
-/// The constants of the model. isolation.cpp has the source of each.
+/// The constants of the model. isolation.cpp has the source of each constant.
 struct IsolationModel {
   simulator::SharedMemory memory;
   std::vector<ModelledWorkload> workloads;
   std::vector<ModelledMode> modes;
-  Duration period{0}; // period of regulation
+  Duration period{0}; // the period of regulation
   Bytes line{0};
   simulator::Frame kernel; // for the executions of Fig. 30
   simulator::Noise noise;
-  Duration length{0};     // minimum length of one measurement
-  std::size_t frames = 0; // minimum number of frames of one measurement
+  Duration length{0};     // the minimum length of one measurement
+  std::size_t frames = 0; // the minimum number of frames of one measurement
 };
 
-/// Returns a model of a Jetson TX2 as the thesis measured it.
+/// Returns a model of a Jetson TX2 with the values that the thesis measured.
 [[nodiscard]] const IsolationModel& tx2_model();
 /// Returns the platform that simulates `model` in one of its modes. `model` and its modes must outlive the platform.
 [[nodiscard]] std::unique_ptr<IsolationPlatform> modelled_platform(const IsolationModel& model,
@@ -93,10 +93,10 @@ struct IsolationModel {
 // ---- the experiment ----
 
 struct IsolationStudy {
-  std::vector<std::string> workloads; // names of the platform's workloads to measure
-  std::vector<Bandwidth> limits{};    // ascending; the case without a limit is measured in addition
-  unsigned corunners = 0;             // maximum number of co-runners; all numbers from 0 are measured
-  std::size_t runs = 0;               // number of executions with the limit, and as many without; 0: none
+  std::vector<std::string> workloads; // the names of those workloads of the platform that are measured
+  std::vector<Bandwidth> limits{};    // in ascending order; the case without a limit is measured in addition
+  unsigned corunners = 0;             // the maximum number of co-runners; all numbers from 0 to it are measured
+  std::size_t runs = 0;               // the number of executions with the limit, and of as many without it; 0: none
   Bandwidth runs_limit{0};
 };
 
@@ -105,13 +105,13 @@ struct IsolationRow {
   BandwidthLimit limit;
   std::vector<IsolationMeasure> measures{}; // by number of co-runners
   std::vector<double> speedup{};            // percent, relative to the case without a limit
-  double mean = 0, variance = 0;            // of performance over numbers of co-runners (Figs. 27, 29)
+  double mean = 0, variance = 0; // mean and variance of the performance over numbers of co-runners (Figs. 27, 29)
 };
 
 struct IsolationResult {
   IsolationWorkload workload;
   std::vector<IsolationRow> rows{}; // by limit, ascending; the row without a limit comes last
-  std::size_t best = 0;             // index of the row with the greatest `mean`
+  std::size_t best = 0;             // the index of the row with the greatest `mean`
 };
 
 struct Spread {
@@ -128,12 +128,12 @@ struct IsolationRuns {
 
 struct Isolation {
   std::string name, description;
-  std::vector<Bandwidth> sweeps{}; // bandwidth of all sweeps, by number of co-runners from 1 on
+  std::vector<Bandwidth> sweeps{}; // the bandwidth of all sweeps together, by number of co-runners from 1 on
   std::vector<IsolationResult> results{};
   std::optional<IsolationRuns> runs{};
 };
 
-/// Returns the number of measurements. The experiment calls `going_on` after each.
+/// Returns the number of measurements. The experiment calls `going_on` after each measurement.
 [[nodiscard]] std::size_t count_measurements(const IsolationStudy& study);
 /// Runs the experiment. Returns bad_input if the platform does not have a workload, or has fewer cores than
 /// co-runners. Returns cancelled if `going_on` returned false.
@@ -141,7 +141,7 @@ struct Isolation {
                                               const std::function<bool()>& going_on);
 
 [[nodiscard]] Spread spread_of(std::span<const Duration> lengths);
-/// Returns "100MB/s", or "none".
+/// Returns a limit as text: "100MB/s", or "none".
 [[nodiscard]] std::string name_of(BandwidthLimit limit);
 
 } // namespace rtexec::study

@@ -112,7 +112,7 @@ class MachinePlatform final : public IsolationPlatform {
 
   [[nodiscard]] bool thesis() const { return mode_ == MachineMode::thesis; }
 
-  /// Runs one job to warm up, then job after job until `more` returns false or the user stops.
+  /// Runs one job as a warm-up, and then jobs one after the other until `more` returns false or the user stops.
   Result<> run(IsolatedWorkload& workload, const std::function<bool(Duration)>& more) {
     std::optional<GpuBusy> busy;
     if (thesis()) busy.emplace(locks_);
@@ -178,8 +178,8 @@ class MachinePlatform final : public IsolationPlatform {
         return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " +
                                          to_string(counter.line) + " (" + machine_.event + ") in a period of " +
                                          to_string(machine_.period) + ", " + to_string(least) + "; use a higher limit");
-      // In the thesis's mode the feeder (the core that feeds the device) always has its whole budget, so it donates
-      // nothing
+      // In the mode `thesis` the feeder (the core that feeds the device) must always have its whole budget, so it does
+      // not donate lines
       RegulatedDomain domain{.cores = counter.cores,
                              .counter = counter.settings,
                              .line = counter.line,
@@ -243,7 +243,7 @@ std::vector<std::unique_ptr<channels::TaskIo>> inputs_of(const Task& task, const
   return must(channels::connect(alone, {&workload, 1}, {})).tasks;
 }
 
-/// A workload on a board's device. It is placed, bound and executed as the executive does it.
+/// A workload on a board's device. The workload is placed, bound and executed as in the executive.
 class DeviceWorkload final : public IsolatedWorkload {
  public:
   /// Opens the device and binds the workload. Throws Failed.
@@ -306,7 +306,7 @@ class DeviceWorkload final : public IsolatedWorkload {
   std::uint64_t job_ = 0;
 };
 
-/// Creates the workloads of a board's device. One exists at a time.
+/// Creates the workloads of a board's device. Only one workload exists at a time.
 class DeviceWorkloads {
  public:
   DeviceWorkloads(const IsolationRequest& request, hal::ThreadSettings thread)
@@ -330,7 +330,7 @@ class DeviceWorkloads {
   Result<IsolatedWorkload*> prepare(const std::string& name) {
     if (name == name_) return workload_.get();
     name_.clear();
-    workload_.reset(); // frees the memory of the last workload
+    workload_.reset(); // frees the memory of the previous workload
     auto made = caught([&] { return std::make_unique<DeviceWorkload>(board_, task_of(name), thread_); });
     if (!made) return fail(made.error().code, "workload " + name + ": " + made.error().what);
     workload_ = std::move(*made);
@@ -349,7 +349,7 @@ class DeviceWorkloads {
     return Bytes{kibibytes * 1024};
   }
 
-  /// Returns the task for a workload whose name list() returned.
+  /// Returns the task for a workload. `name` must be one of the names that list() returned.
   Task task_of(const std::string& name) const {
     Task task;
     task.name = name;
@@ -370,8 +370,8 @@ class DeviceWorkloads {
   std::unique_ptr<DeviceWorkload> workload_;
 };
 
-/// Returns the core of the compute engine's thread. If the board's file names none, this is the first core, so that
-/// co-runners are on cores 1, 2, ... as in the thesis.
+/// Returns the core of the compute engine's thread. If the board's file does not name this core, it is the first core,
+/// so that co-runners are on cores 1, 2, ... as in the thesis.
 unsigned feeder_of(const Board& board, const std::vector<unsigned>& online) {
   return board.compute_core && contains(online, *board.compute_core) ? *board.compute_core : online.front();
 }
@@ -380,8 +380,8 @@ std::string feeder_text(const IsolationMachine& machine) {
   return "core " + std::to_string(machine.feeder) + ", which feeds the device";
 }
 
-/// Sets the co-runners' cores and their counters. Leaves out a core that shares a counter with the feeder, because
-/// the core cannot be limited without limiting the feeder.
+/// Sets the co-runners' cores and their counters. Leaves out cores that share a counter with the feeder, because they
+/// cannot be limited without limiting the feeder.
 void take_counters(IsolationMachine& machine, TrafficCounters counters, const std::vector<unsigned>& others,
                    const std::vector<unsigned>& online) {
   for (hal::CounterChoice& each : counters.choices)
@@ -407,9 +407,9 @@ void note_unthrottled(IsolationMachine& machine, const regulation::RegulatedMach
     machine.notes.push_back("co-runners may move more than their limit: " + reason);
 }
 
-/// Returns the settings of the feeder's thread. The thread has the priority of the executive's compute engine, if the
-/// machine grants it. On a software device the thread computes without sleeping. It then gets no real-time priority
-/// if the kernel limits the run time of such threads (real-time throttling).
+/// Returns the settings of the feeder's thread. The thread has the priority of the executive's compute engine if the
+/// machine grants that priority. On a software device the thread computes without sleeping. Such a thread gets no
+/// real-time priority if the kernel limits the run time of real-time threads (real-time throttling).
 hal::ThreadSettings feeder_settings(IsolationMachine& machine, const Board& board,
                                     const regulation::RegulatedMachine& regulated) {
   hal::ThreadSettings settings{
@@ -430,8 +430,8 @@ bool counts_feeder(const IsolationMachine& machine) {
                              [&](const hal::CounterChoice& each) { return contains(each.cores, machine.feeder); });
 }
 
-/// Adds the counter of the feeder, which the mode `thesis` needs. If the feeder cannot be counted, this mode is not
-/// available, which is no error.
+/// Adds the counter of the feeder, which the mode `thesis` needs. If the feeder cannot be counted, the mode is not
+/// available. That is not an error.
 void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& request,
                            const regulation::RegulatedMachine& regulated) {
   if (machine.device_on_cores || counts_feeder(machine)) return;

@@ -1,6 +1,6 @@
 // The isolation experiment (isolation.hpp) on a machine. Jobs run on a board's device, and co-runners on the other
-// cores. Budgets limit these cores as in the executive. A struct of functions gives access to the machine, so that
-// tests can replace it.
+// cores. Budgets limit these cores as in the executive. The machine is accessed through a struct of functions, which
+// tests can replace.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -26,9 +26,9 @@ namespace rtexec::study {
 class IsolatedWorkload {
  public:
   virtual ~IsolatedWorkload() = default;
-  /// Runs job after job. After each, calls `more` with the time of its execution, and ends if `more` returns false. A
-  /// job is its first CPU part, the execution with `locks` held, and its last CPU part. Returns device_fault, or the
-  /// workload's error.
+  /// Runs jobs one after the other. After each job, calls `more` with the time of the job's execution, and ends if
+  /// `more` returns false. A job consists of its first CPU part, the execution with `locks` held, and its last CPU
+  /// part. Returns device_fault, or the workload's error.
   [[nodiscard]] virtual Result<> run(BandwidthLocks& locks, const std::function<bool(Duration execution)>& more) = 0;
   /// Runs `work` on the thread that runs the jobs.
   [[nodiscard]] virtual Result<> call(const std::function<Result<>()>& work) = 0;
@@ -37,21 +37,20 @@ class IsolatedWorkload {
 struct IsolationMachine {
   std::string device;    // description of the device
   std::string event;     // the event that is counted and limited
-  bool stand_in = false; // the event is a substitute, not memory traffic
-  /// True if the device computes on the feeder, so that a limit of this core would also limit the device
+  bool stand_in = false; // true if the event is a substitute and not memory traffic
+  /// True if the device computes on the feeder, so that a limit on the feeder would also limit the device
   bool device_on_cores = false;
   unsigned feeder = 0;             // the core of the workload's thread
-  std::vector<unsigned> corunners; // cores of co-runners, in the order of use
-  /// The counters of the domains of `corunners`. Also the counter of the feeder's domain, if the feeder can be
-  /// limited too
+  std::vector<unsigned> corunners; // the cores of co-runners, in the order of use
+  /// The counters of the domains of `corunners`, and that of the feeder's domain if the feeder can be limited, too
   std::vector<hal::CounterChoice> counters;
   std::vector<IsolationWorkload> workloads;
   std::string kernel;                            // the workload that IsolationPlant::executions() runs
   std::vector<std::string> notes;                // how cores are counted, which cores are left out; one line each
-  Duration period{std::chrono::milliseconds(1)}; // period of regulation
-  Duration length{0};                            // minimum length of a measurement
+  Duration period{std::chrono::milliseconds(1)}; // the period of regulation
+  Duration length{0};                            // the minimum length of a measurement
 
-  /// Returns the workload of this name. It is valid until the next call, or until the end of this object
+  /// Returns the workload of this name. The workload is valid until the next call, or until the end of this object
   std::function<Result<IsolatedWorkload*>(const std::string& name)> prepare;
   StartCorunner corun;
   std::function<Result<std::unique_ptr<regulation::Regulation>>(std::span<const regulation::RegulatedDomain>,
@@ -59,11 +58,11 @@ struct IsolationMachine {
       regulate;
   std::function<Instant()> now;
   std::function<void(Duration)> rest;
-  std::function<bool()> going_on; // returns false if the user wants to stop; any thread may call
+  std::function<bool()> going_on; // returns false if the user wants to stop; any thread may call this function
 };
 
 enum class MachineMode {
-  rtexec, // limits the co-runners' cores while the device works (bw_lock), not the feeder
+  rtexec, // limits the co-runners' cores, but not the feeder, while the device works (bw_lock)
   /// Limits every core while the program that uses the device runs (gpu_busy; Nigam's thesis, Algorithm 3)
   thesis,
 };
@@ -73,22 +72,23 @@ enum class MachineMode {
 [[nodiscard]] std::string_view name_of(MachineMode mode);
 
 /// Returns the experiment's platform on `machine`. `machine` and `locks` must outlive the platform. If the event is a
-/// substitute, the mode's name ends in "-stand-in" in every output. The function measure() returns bad_input if the
-/// limit is less than a line in a period. It returns refused if the machine refuses a request, io_error if a core's
-/// counter ended, and cancelled if the user stopped it.
+/// substitute for memory traffic, the mode's name ends in "-stand-in" in every output. measure() returns bad_input if
+/// the limit is less than one line per period, and refused if the machine refuses a request. It returns io_error if a
+/// core's counter ended, and cancelled if the user stopped it.
 [[nodiscard]] std::unique_ptr<IsolationPlatform> machine_platform(const IsolationMachine& machine, MachineMode mode,
                                                                   BandwidthLocks& locks);
 
 struct IsolationRequest {
   Board board;
   std::string event; // empty: the board's event or, without one, cache misses
-  /// Networks in addition to the Winograd kernel. Each becomes a workload with the name of its file
+  /// Networks that are measured in addition to the Winograd kernel. Each network becomes a workload with the name of
+  /// its file
   std::vector<std::filesystem::path> models;
   Duration length{0};
   std::function<bool()> going_on;
 };
 /// Returns this machine with counters that passed a trial. Returns refused, with a description of the trials, if no
-/// core is left for a co-runner, or no counter counts the co-runners' traffic.
+/// core is left for a co-runner, or if no counter counts the co-runners' traffic.
 [[nodiscard]] Result<IsolationMachine> isolation_machine(
     const IsolationRequest& request,
     const regulation::RegulatedMachine& machine = regulation::regulated(this_machine()));

@@ -15,10 +15,11 @@ namespace rtexec::study {
 
 namespace {
 
-// Numbers of runs: as in section 7.3 of Nigam's thesis, and fewer on a software device, where each takes about 50 ms
+// Numbers of runs: that of section 7.3 of Nigam's thesis, and a smaller number on a software device, where each run
+// takes about 50 ms
 constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 
-/// The objects that the platforms of this machine use, so that they live equally long.
+/// The objects that the platforms of this machine use. They are in one struct because they must live equally long.
 struct Machine {
   IsolationMachine machine;
   BandwidthLocks locks;
@@ -38,7 +39,7 @@ Bandwidth limit_of(const std::string& option, const std::string& text) {
   return limit;
 }
 
-/// Returns the study that the options describe. `runs` is the number of runs if the options have none.
+/// Returns the study that the options describe. `runs`: the number of runs if the options do not specify it.
 IsolationStudy study_of(const IsolationOptions& options, const IsolationPlatform& platform, std::size_t runs) {
   IsolationStudy study{.workloads = options.workloads,
                        .corunners = options.corunners.value_or(platform.max_corunners()),
@@ -69,7 +70,7 @@ std::vector<std::string_view> modes_of(const IsolationOptions& options, std::spa
   return modes;
 }
 
-/// Adds the study to a set-up that has its platforms.
+/// Completes a set-up that has its platforms: adds the study.
 IsolationSetup complete(IsolationSetup setup, const IsolationOptions& options, std::size_t runs) {
   setup.study = study_of(options, *setup.platforms.front(), runs);
   setup.seed = options.seed;

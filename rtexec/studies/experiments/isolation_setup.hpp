@@ -1,5 +1,5 @@
-// Turns the command line's options of the isolation experiment into its set-up: the platforms of the model or of this
-// machine, and the study of them.
+// Converts the command line's options of the isolation experiment into its set-up: the platforms of the model or of
+// this machine, and the study to run on them.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,7 +14,7 @@
 
 namespace rtexec::study {
 
-/// The options of `rtexec experiment isolation`. Empty options take the platform's defaults.
+/// The options of `rtexec experiment isolation`. If an option is empty, the platform's default applies.
 struct IsolationOptions {
   bool simulate = false;
   std::vector<std::string> modes, workloads;
@@ -32,18 +32,18 @@ struct IsolationOptions {
 
 /// The platforms, one for each mode of limiting cores, and the study to run on each.
 struct IsolationSetup {
-  bool simulated = false;             // the platforms are a model
-  std::uint64_t seed = 1;             // seed of the model's noise
+  bool simulated = false;             // true if the platforms are models
+  std::uint64_t seed = 1;             // the seed of the model's noise
   std::vector<std::string> preface{}; // lines at the beginning of every text output
   std::string event{};                // the event that counts traffic; empty for a model
-  bool stand_in = false;              // the event is a substitute, not memory traffic
+  bool stand_in = false;              // true if the event is a substitute and not memory traffic
   std::shared_ptr<void> machine{};    // data that the platforms use; it outlives them
   std::vector<std::unique_ptr<IsolationPlatform>> platforms{};
   IsolationStudy study{}; // the study to run on each platform
 };
 
-/// Makes the set-up. `going_on` returns false once the user wants to stop; any thread may call it. Returns bad_input
-/// or refused, with the name of the wrong option.
+/// Makes the set-up. `going_on` must return false when the user wants to stop; any thread may call it. Returns
+/// bad_input or refused, with the name of the invalid option.
 [[nodiscard]] Result<IsolationSetup> isolation_setup(const IsolationOptions& options, std::function<bool()> going_on);
 
 } // namespace rtexec::study

@@ -1,6 +1,6 @@
-// Decides when tasks start that are released together, with one job each. The order is that of the executive's
-// scheduler core: alone, or two at once if they co-run (execute on both compute engines of the device). The caller
-// executes the jobs and reports each end.
+// Determines when tasks start that are released together, with one job each. The order is that of the executive's
+// device scheduler. A task starts alone or, if two tasks co-run, together with another one; they then execute on both
+// compute engines of the device. The caller executes the jobs and reports the end of each job.
 //
 // Allocates memory; one thread at a time.
 #pragma once
@@ -17,19 +17,19 @@ namespace rtexec::study {
 
 class JointRelease {
  public:
-  /// `set` holds the tasks, the most urgent first. Each has one job.
+  /// `set`: the tasks, the most urgent first. Each task has one job.
   explicit JointRelease(std::span<const MemoryCase> set);
 
   struct Start {
-    std::size_t task = 0; // index of the task in the set
-    bool beside = false;  // it runs on the second compute engine
-    bool paired = false;  // it starts together with another task
+    std::size_t task = 0; // the index of the task in the set
+    bool beside = false;  // true if it runs on the second compute engine
+    bool paired = false;  // true if it starts together with another task
     friend bool operator==(const Start&, const Start&) = default;
   };
   /// Releases all tasks. Returns the tasks to start first, or an empty span if there is no task. The span is valid
   /// until the next call of release() or ended(). Must be called once.
   [[nodiscard]] std::span<const Start> release();
-  /// Reports that `task` has ended. Returns the tasks to start next. While another task executes, there are none.
+  /// Reports that `task` has ended. Returns the tasks to start next. The result is empty while another task executes.
   [[nodiscard]] std::span<const Start> ended(std::size_t task);
   [[nodiscard]] bool done() const { return scheduler_.idle(); }
 
@@ -43,8 +43,8 @@ class JointRelease {
 
 /// Returns the time saved if two tasks start at once, relative to running one after the other.
 using Overlap = std::function<Duration(std::size_t first, std::size_t second)>;
-/// Simulates a round of jobs in virtual time. `times` are the jobs' times alone. If two jobs start at once, the first
-/// one takes as long as alone.
+/// Simulates a round of jobs in virtual time. `times`: the time of each job when it runs alone. If two jobs start at
+/// once, the first job takes as long as alone.
 [[nodiscard]] MemoryRound played(std::span<const MemoryCase> set, std::span<const Duration> times,
                                  const Overlap& overlap);
 

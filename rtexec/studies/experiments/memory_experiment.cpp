@@ -36,7 +36,7 @@ std::string in_words(const MemoryCase& wanted) {
          std::string(name(wanted.policy));
 }
 
-/// Returns the times that the rounds' only task had on the device, without submission and notification.
+/// Returns the device times of the only task of the rounds, without submission and notification.
 std::vector<Duration> times_of(std::span<const MemoryRound> rounds) {
   std::vector<Duration> times;
   for (const MemoryRound& round : rounds) times.push_back(round.times.front());
@@ -70,7 +70,8 @@ std::size_t sizes_of(const MemoryStudy& study) {
 
 // ---- the estimates ----
 
-/// Number of fits for cross-validation. In each fit, every fourth size is held out, and then estimated.
+/// The number of fits for cross-validation. In each fit, every fourth size is left out. The fit then estimates the
+/// times of that size.
 constexpr std::size_t turns = 4;
 bool is_held_out(std::size_t size, std::size_t turn) { return size % turns == turn; }
 
@@ -244,8 +245,8 @@ class Experiment {
     found_.pairs.push_back(std::move(pair));
   }
 
-  /// Adds the mix (all tasks together) of one size. A task's deadline is its execution time, so tasks are in this
-  /// order.
+  /// Adds the mix (all tasks together) of one size. The deadline of a task is its execution time, and tasks are in the
+  /// order of these deadlines.
   void add_mix(std::size_t size) {
     MemoryMix mix;
     mix.kinds = mixed();
@@ -267,16 +268,16 @@ class Experiment {
     return set;
   }
 
-  /// Returns a task with its data for co-running, as measured while it ran alone. A task without a measurement co-runs
-  /// with no other.
+  /// Returns a task with its parameters for co-running, as measured while the task ran alone. A task without a
+  /// measurement does not co-run.
   static MemoryCase co_running(const MemoryPoint& point, WorkloadKind kind, MemoryPolicy policy) {
     MemoryCase made{kind, point.size, policy};
     if (const PolicyTime* each = point.under(policy)) made.co_run = co_run_of(policy, each->time, point.execution);
     return made;
   }
 
-  /// Returns the fastest combination of policies among the promising ones and `small`, where all tasks use
-  /// small_policy(). Returns nullopt if a task has no measurement, or no combination can run.
+  /// Returns the fastest combination of policies among the promising ones and `small`, in which all tasks use
+  /// small_policy(). Returns nullopt if a task has no measurement, or if no combination can run.
   std::optional<MemorySet> choice(MemoryMix& mix, std::size_t size, const MemorySet& small) {
     std::vector<std::vector<MemoryAlternative>> tasks;
     std::vector<Duration> executions;
@@ -303,8 +304,8 @@ class Experiment {
     return fastest(sets);
   }
 
-  /// Returns the fastest of the sets. Measures all sets in one run, whose rounds alternate between the sets. If they
-  /// do not fit into memory at once, measures each set in a run of its own.
+  /// Returns the fastest of the sets. Measures all sets in one run, whose rounds alternate between the sets. If the
+  /// sets do not fit into memory at once, measures each set in a separate run.
   std::optional<MemorySet> fastest(const std::vector<MemorySet>& sets) {
     constexpr MemoryRounds few{.least = 4, .most = 21, .enough = std::chrono::milliseconds(60)};
     std::optional<std::pair<Duration, MemorySet>> best;
@@ -326,8 +327,8 @@ class Experiment {
     MemorySet set;
   };
 
-  /// Measures the wanted sets and adds them to the mix. Their rounds alternate in one run. If the sets do not fit
-  /// into memory at once, each set has a run of its own.
+  /// Measures the wanted sets and adds them to the mix. The rounds of the sets alternate in one run. If the sets do not
+  /// fit into memory at once, each set has a separate run.
   void add_configurations(MemoryMix& mix, std::size_t size, const std::vector<Wanted>& wanted) {
     std::vector<MemorySet> sets;
     for (const Wanted& each : wanted) sets.push_back(each.set);

@@ -1,7 +1,8 @@
 // The experiments of Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory
 // Management, RTAS 2020), called "the paper" here. Micro-benchmarks run under the memory policies D (device memory,
-// with copies), M (managed memory) and H (host memory). They run alone and two together. Seven run together under D,
-// under M, and under policies chosen for each. The experiments run on a platform: a model, or a machine.
+// with copies), M (managed memory) and H (host memory). They run alone, and in pairs. In addition, seven benchmarks run
+// together under D, under M, and under policies chosen for each benchmark. The experiments run on a platform: a model,
+// or a machine.
 //
 // Plain values; not for real-time threads; one thread.
 #pragma once
@@ -26,23 +27,23 @@ struct MemoryCase {
   WorkloadKind kind = WorkloadKind::vector_add;
   unsigned size = 1;
   MemoryPolicy policy = MemoryPolicy::device;
-  /// The scheduler core's data to co-run the task with another one (policies/scheduler/co_run.hpp). Absent: it runs
-  /// alone
+  /// The parameters with which the device scheduler co-runs the task (policies/scheduler/co_run.hpp). Absent: the task
+  /// runs alone
   std::optional<CoRun> co_run = {};
 };
 /// Tasks that are released together, the most urgent first.
 using MemorySet = std::vector<MemoryCase>;
 
-/// The times of one round: one job of each task of a set, all released at once. For each task it has the time of its
-/// device part, and the time from the release to the end of the device part.
+/// The times of one round: one job of each task of a set, all released at once. `times`: by task, the time of its
+/// device part. `ends`: by task, the time from the release to the end of the device part.
 struct MemoryRound {
   std::vector<Duration> times, ends;
-  std::size_t pairs = 0; // number of times that two tasks started at once
+  std::size_t pairs = 0; // the number of times that two tasks started at once
   [[nodiscard]] Duration length() const;
 };
 
-/// Limits of the repetitions of a measurement. There are at least `least` and at most `most`. Between these,
-/// repetitions continue until they have taken `enough` time together.
+/// Limits on the repetitions of a measurement. There are at least `least` and at most `most` repetitions. Between these
+/// limits, repetitions end when they have taken `enough` time together.
 struct MemoryRounds {
   unsigned least = 5, most = 41;
   Duration enough = std::chrono::milliseconds(60);
@@ -57,35 +58,36 @@ class MemoryPlatform {
   virtual ~MemoryPlatform() = default;
   /// Returns the platform's name for the rows of CSV files: "cuda", "host", "model-tx2".
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Returns the costs with which fits begin. They say if memory is unified, and have values that no measurement of
-  /// this experiment can find.
+  /// Returns the costs with which fits begin. They contain whether memory is unified, and the values that no
+  /// measurement of this experiment can determine.
   [[nodiscard]] virtual policies::MemoryCosts costs() const = 0;
   [[nodiscard]] virtual policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) = 0;
-  /// Measures the kernels of a workload alone, while their data is already on the device.
+  /// Measures the kernels of a workload alone, with data that is already on the device.
   [[nodiscard]] virtual Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) = 0;
-  /// Runs rounds of each set after a warm-up, the same number for each. The sets alternate, so that a disturbance
-  /// affects all of them. CPU parts run before and after each round, so that caches and pages are dirty as in a run.
-  /// Returns out_of_memory or unsupported if the sets cannot run under these policies, or not all at once.
+  /// Runs rounds of each set after a warm-up, equally many for each set. The sets alternate, so that a disturbance
+  /// affects all of them. CPU parts run before and after each round, so that caches and pages are dirty as in a run of
+  /// the executive. Returns out_of_memory or unsupported if a set cannot run under its policies, or if the sets do not
+  /// fit into memory at once.
   [[nodiscard]] virtual Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                                           const MemoryRounds& rounds) = 0;
 };
 
 struct MemoryWorkload {
   WorkloadKind kind = WorkloadKind::vector_add;
-  std::vector<unsigned> sizes; // ascending; the same number for all workloads, at least 4
+  std::vector<unsigned> sizes; // in ascending order; equally many for all workloads, at least 4
 };
-/// Returns eight sizes from `least` to `most`. Each is larger than the previous one by about the same factor.
+/// Returns eight sizes from `least` to `most`. The ratio between neighbouring sizes is about constant.
 [[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most);
 
 struct MemoryStudy {
   std::vector<MemoryWorkload> workloads;
-  std::vector<MemoryPolicy> policies; // policies of the platform; D is the first
-  MemoryRounds rounds = {};           // number of rounds for a median
-  unsigned spread = 10;               // number of rounds of two tasks together (the paper's Fig. 5)
-  double max_memory = 0.6;            // limit of a chosen mix, as a share of its memory under D
+  std::vector<MemoryPolicy> policies; // the policies of the platform; D is the first
+  MemoryRounds rounds = {};           // the number of rounds for a median
+  unsigned spread = 10;               // the number of rounds of two tasks together (the paper's Fig. 5)
+  double max_memory = 0.6;            // the limit on the memory of a chosen mix, as a share of its memory under D
 };
 
-/// An estimated time, and its difference from the shortest measured time, in percent of the measured time.
+/// An estimated time, and its difference from the shortest measured time, in percent of that measured time.
 struct MemoryEstimate {
   Duration time{0};
   double error = 0;
@@ -96,10 +98,11 @@ struct PolicyTime {
   MemoryPolicy policy = MemoryPolicy::device;
   Bytes memory;
   std::vector<Duration> times;
-  Duration time{0};       // median of the times
+  Duration time{0};       // the median of the times
   double utilisation = 0; // percent of the time in which kernels use the device
-  /// Estimates with costs of the whole platform, and with costs of this workload only. The costs are fitted to the
-  /// shortest times of other sizes, because longer times include disturbances, which are no cost of a policy.
+  /// Estimates with costs that are fitted to the whole platform, and with costs that are fitted to this workload only.
+  /// The costs are fitted to the shortest times of other sizes. Longer times include disturbances, which are not a cost
+  /// of a policy.
   MemoryEstimate by_platform, by_workload;
 
   [[nodiscard]] Duration shortest() const;
@@ -107,9 +110,9 @@ struct PolicyTime {
 
 struct MemoryPoint {
   unsigned size = 0;
-  Duration execution{0}; // time of the kernels alone
+  Duration execution{0}; // the time of the kernels alone
   policies::MemoryTraffic traffic;
-  std::vector<PolicyTime> policies; // only policies that could be measured
+  std::vector<PolicyTime> policies; // only the policies that could be measured
 
   [[nodiscard]] const PolicyTime* under(MemoryPolicy policy) const;
 };
@@ -125,8 +128,8 @@ struct MemoryPair {
   unsigned size = 0;
   std::array<MemoryPolicy, 2> policies{};
   Bytes memory;
-  std::vector<Duration> lengths; // lengths of rounds
-  Duration length{0};            // their median
+  std::vector<Duration> lengths; // the lengths of all rounds
+  Duration length{0};            // the median length of a round
   double utilisation = 0;        // percent
 };
 
@@ -135,9 +138,9 @@ struct MemoryConfiguration {
   std::string name; // "D", "MO" (all under M) or "CO" (chosen)
   std::vector<MemoryPolicy> policies;
   Bytes memory;
-  std::vector<Duration> responses; // medians, by task
-  Duration length{0};              // median length of a round
-  std::size_t pairs = 0;           // number of pairs that the scheduler core started in a round
+  std::vector<Duration> responses; // by task: the median response
+  Duration length{0};              // the median length of a round
+  std::size_t pairs = 0;           // the number of pairs that the device scheduler started in a round
   double utilisation = 0;          // percent
   [[nodiscard]] Duration mean_response() const;
 };
@@ -145,17 +148,17 @@ struct MemoryConfiguration {
 struct MemoryMix {
   std::vector<WorkloadKind> kinds; // in the order of their deadlines
   std::vector<unsigned> sizes;
-  std::vector<MemoryConfiguration> configurations; // only those that could be measured
-  bool within = true;                              // true if some choice keeps `max_memory`
+  std::vector<MemoryConfiguration> configurations; // only the configurations that could be measured
+  bool within = true;                              // true if some choice of policies keeps `max_memory`
 
   [[nodiscard]] const MemoryConfiguration* of(std::string_view name) const;
 };
 
-/// The policies that both guidelines choose for a workload of the mix, at the largest size (the paper's Table IV).
+/// The policies that both guidelines choose for a workload of the mix at the largest size (the paper's Table IV).
 struct MemoryGuideline {
   WorkloadKind kind = WorkloadKind::vector_add;
   std::uint64_t kernels = 0;
-  MemoryPolicy policy = MemoryPolicy::device;    // D or M as in the paper; D or H without M
+  MemoryPolicy policy = MemoryPolicy::device;    // D or M as in the paper; D or H on a platform without M
   MemoryPolicy with_host = MemoryPolicy::device; // D, M or H
 };
 
@@ -165,19 +168,19 @@ struct MemoryExperiment {
   std::vector<MemoryGuideline> guidelines;
   std::vector<MemoryPair> pairs;
   std::vector<MemoryMix> mixes;   // by size
-  std::vector<std::string> notes; // failed measurements with the reasons
+  std::vector<std::string> notes; // failed measurements, with the reasons
 };
 
-/// Returns the tasks of the paper's mix. An experiment uses those that its study contains.
+/// Returns the tasks of the paper's mix. An experiment uses only the tasks that its study contains.
 [[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
-/// Returns the workloads that are also measured with two instances running together.
+/// Returns the workloads of which two instances are also measured together.
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
-/// Returns the policy that stands for M. It is H on a platform without M, because H takes as little memory as M.
+/// Returns the policy that is used for M: M, or H on a platform without M, because H takes as little memory as M.
 [[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);
 /// Returns the total size of all buffers of a workload.
 [[nodiscard]] Bytes memory_of(const MemoryCase& wanted);
 
-/// Returns the number of measurements. The experiment calls `going_on` after each.
+/// Returns the number of measurements. The experiment calls `going_on` after each measurement.
 [[nodiscard]] std::size_t count_measurements(const MemoryStudy& study);
 /// Runs the experiment. Returns cancelled if `going_on` returned false. Also returns errors of the platform.
 [[nodiscard]] Result<MemoryExperiment> run_memory_experiment(MemoryPlatform& platform, const MemoryStudy& study,
@@ -196,20 +199,23 @@ struct MemoryChoice {
   bool co_run = false;
   friend bool operator==(const MemoryChoice&, const MemoryChoice&) = default;
 };
-/// Returns the combinations of policies within `most` memory that are worth running, each once. Returns none if no
-/// combination fits. It considers three models of the time that a pair saves when it co-runs, because only a run
-/// shows this time. Two combinations are the shortest if kernels of a task under D execute while the other task,
-/// under M or H, waits. One is the shortest if they do so only while a task under M waits. Two are the shortest
-/// without co-running. `tasks` are in the order of urgency, and `executions` are the times of their kernels.
+/// Returns the combinations of policies within `most` memory that are worth running, each once. Returns an empty list
+/// if no combination fits. Only a run shows the time that a pair saves when it co-runs. So the function considers three
+/// models of that time:
+/// - Kernels of a task under D execute while the other task, under M or H, waits. The two shortest combinations are
+///   returned.
+/// - They do so only while a task under M waits. The shortest combination is returned.
+/// - Tasks do not co-run. The two shortest combinations are returned.
+/// `tasks` must be in the order of urgency. `executions`: the times of the tasks' kernels.
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);
-/// Returns the scheduler core's data to co-run a task whose job takes `time`. A task under D contributes the time of
-/// its kernels, `execution`, which must fit into the wait of the other task (the paper's section IV-B). A task under
-/// M or H contributes its wait: `time` without the kernels.
+/// Returns the parameters with which the device scheduler co-runs a task whose job takes `time`. For a task under D,
+/// they contain the time of its kernels, `execution`, which must fit into the wait of the other task (the paper's
+/// section IV-B). For a task under M or H, they contain its wait: `time` without the kernels.
 [[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
-/// Returns the mean and the largest error of the estimates for one workload under `policy`. If `policy` is absent,
-/// considers all policies.
+/// Returns the mean and the largest error of the estimates for one workload under `policy`. If `policy` is absent, the
+/// result covers all policies.
 [[nodiscard]] policies::ModelError error_of(const MemoryResult& result, std::optional<MemoryPolicy> policy,
                                             MemoryEstimate PolicyTime::*estimate);
 

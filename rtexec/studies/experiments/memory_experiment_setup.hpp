@@ -1,4 +1,4 @@
-// Turns the command line's options of the memory experiment into its set-up.
+// Converts the command line's options of the memory experiment into its set-up.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,12 +12,12 @@
 
 namespace rtexec::study {
 
-/// The options of `rtexec experiment memory`. Empty options take the platform's defaults.
+/// The options of `rtexec experiment memory`. If an option is empty, the platform's default applies.
 struct MemoryExperimentOptions {
   std::string simulate; // the name of a board of memory_board_models(); empty: this machine
   std::string board = "host";
   std::vector<std::string> workloads;
-  std::string largest = "256MiB"; // maximum size of arrays
+  std::string largest = "256MiB"; // the maximum size of an array
   int repeats = 5;
   std::uint64_t seed = 1;
 };
@@ -30,7 +30,7 @@ struct MemoryExperimentSetup {
   MemoryStudy study;
 };
 
-/// Makes the set-up from the options. Returns bad_input or refused, with the name of the wrong option.
+/// Makes the set-up from the options. Returns bad_input or refused, with the name of the invalid option.
 [[nodiscard]] Result<MemoryExperimentSetup> memory_experiment_setup(const MemoryExperimentOptions& options);
 
 } // namespace rtexec::study

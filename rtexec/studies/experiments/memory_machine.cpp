@@ -23,8 +23,8 @@ using tasks::KernelWorkload;
 
 using Workloads = std::span<const std::unique_ptr<KernelWorkload>>;
 
-/// Runs one job of each task on both compute engines, in the order of the scheduler core. The thread of an engine
-/// reports the end of a job, and submits the jobs that start because of it.
+/// Runs one job of each task on both compute engines, in the order of the device scheduler. When a job ends, the
+/// engine's thread reports the end and submits the jobs that start next.
 class JointRun {
  public:
   JointRun(hal::Device& device, std::span<const MemoryCase> set, Workloads workloads) : device_(device), release_(set) {
@@ -71,7 +71,7 @@ class JointRun {
                                  job.run->end(job.task, outcome, begin, end);
                                },
                            .context = &jobs_[task]};
-      // An engine has one job at a time, so its queue has room
+      // An engine has at most one job at a time, so its queue is never full
       (void)device_.engine(beside ? hal::EngineKind::secondary_compute : hal::EngineKind::compute).submit(work);
     }
   }
@@ -91,7 +91,7 @@ class JointRun {
   }
 
   hal::Device& device_;
-  std::mutex mutex_; // guards all members below while jobs execute
+  std::mutex mutex_; // protects all members below while jobs execute
   JointRelease release_;
   std::vector<Job> jobs_;
   Instant released_{};
@@ -163,7 +163,7 @@ class MachineMemory final : public MemoryPlatform {
     std::vector<std::unique_ptr<KernelWorkload>> workloads;
   };
 
-  /// Measures repeatedly after a warm-up, which has more repetitions if a measurement is short.
+  /// Measures repeatedly after a warm-up. The warm-up has more repetitions if a measurement is short.
   template <class Measurement, class Once, class TimeOf>
   static std::vector<Measurement> measured(const MemoryRounds& rounds, Once once, TimeOf time_of) {
     constexpr MemoryRounds to_warm{.least = 1, .most = 5, .enough = std::chrono::milliseconds(20)};
@@ -211,8 +211,8 @@ class MachineMemory final : public MemoryPlatform {
 
 std::span<const SizeRange> size_ranges(DeviceKind device) {
   using enum WorkloadKind;
-  // Sizes for arrays of 1 to 256 MB. They are smaller for kernels that are compute-bound, numerous, or access memory
-  // at random
+  // Sizes for arrays of 1 to 256 MB. The arrays are smaller for kernels that are compute-bound, that are numerous, or
+  // that access memory at random
   static constexpr SizeRange on_gpu[] = {{vector_add, 1U << 18U, 1U << 26U},
                                          {matrix_add, 512, 8192},
                                          {matrix_multiply, 512, 4096},

@@ -1,8 +1,8 @@
-// The memory experiment (memory_experiment.hpp) on a machine. Micro-benchmarks run on the device of a board, each
-// with buffers of its own. Device parts run on the two compute engines as the scheduler core starts them. CPU parts
-// run on the calling thread. The time of a device part is measured as in the executive: without submission to a GPU
-// and notification, and without the time of other threads on the core of a software device. The end of a device part
-// counts all time since the release.
+// The memory experiment (memory_experiment.hpp) on a machine. Micro-benchmarks run on the device of a board, each with
+// its own buffers. Device parts run on the two compute engines as the device scheduler starts them. CPU parts run on
+// the calling thread. The time of a device part is measured as in the executive: without submission to a GPU and
+// notification, and without the time of other threads on the core of a software device. The end of a device part is
+// counted from the release, including all these times.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -20,11 +20,12 @@ struct MemoryMachine {
   std::vector<std::string> notes; // one line each
   std::unique_ptr<MemoryPlatform> platform;
 };
-/// Opens the device of `board` and claims the core that feeds it. Returns refused if another run has that core, or the
-/// device is not on this machine.
+/// Opens the device of `board` and claims the core that feeds it. Returns refused if another run has claimed that core,
+/// or if the device is not on this machine.
 [[nodiscard]] Result<MemoryMachine> memory_machine(const Board& board);
 
-/// Returns sizes at which a job takes less than about 100 ms on such a device. No array is larger than `largest`.
+/// Returns workloads with sizes at which a job takes less than about 100 ms on a device of this kind. No array is
+/// larger than `largest`.
 [[nodiscard]] std::vector<MemoryWorkload> measured_workloads(DeviceKind device, Bytes largest);
 
 } // namespace rtexec::study

@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 using policies::MemoryCosts;
 using policies::MemoryOverhead;
 
-/// The paper of Bateni et al. prints no costs. It says that the memory of Xavier is 2.5 times as fast, that its
-/// transfers are faster too (V-B), and that mapping takes much less time than copying (IV-A). Table IV has the chosen
+/// The paper of Bateni et al. prints no costs. It states that the memory of Xavier is 2.5 times as fast, that its
+/// transfers are also faster (V-B), and that mapping takes much less time than copying (IV-A). Table IV has the chosen
 /// policies. The GPUs have L2 caches of 512 KiB. All numbers are chosen so that the model reproduces Table IV; their
 /// order of magnitude is realistic.
 constexpr MemoryCosts tx2_costs{.unified = true,
@@ -62,8 +62,8 @@ constexpr MemoryBoardModel models[] = {{.name = "tx2",
                                         .managed_noise = 0.06,
                                         .beside_managed_noise = 0.2}};
 
-/// Returns the number of operations of a workload whose kernels compute longer than they access memory. Returns 0 for
-/// others.
+/// Returns the number of operations of a workload whose kernels need more time for computing than for memory accesses.
+/// Returns 0 for other workloads.
 double operations_of(WorkloadKind kind, unsigned size) {
   constexpr double rounds = 16, of_distance = 8;
   const double n = size;
@@ -85,7 +85,7 @@ class ModelledMemory final : public MemoryPlatform {
     return execution_of(kind, size, traffic_of(kind, size));
   }
 
-  /// Runs the minimum number of rounds. More rounds, to fill a measurement time, have no use in a simulation.
+  /// Runs the minimum number of rounds. In a simulation, more rounds would give no more information.
   Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                     const MemoryRounds& rounds) override {
     std::vector<std::vector<MemoryRound>> ran(sets.size());
@@ -98,7 +98,7 @@ class ModelledMemory final : public MemoryPlatform {
   struct Job {
     Duration time{0};
     Duration kernels{0};
-    Duration idle{0}; // wait in which kernels of another task may execute
+    Duration idle{0}; // the wait during which kernels of another task may execute
   };
 
   Duration execution_of(WorkloadKind kind, unsigned size, const policies::MemoryTraffic& traffic) const {

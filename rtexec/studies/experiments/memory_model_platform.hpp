@@ -1,6 +1,6 @@
-// Models of the boards on which Bateni et al. (RTAS 2020) ran their experiments, to show the shape of their results.
-// A model has the costs of policies/memory/memory_model, execution times and noise. Two tasks overlap as in the
-// paper's section IV-B.
+// Models of the boards on which Bateni et al. (RTAS 2020) ran their experiments, to show the shape of their results. A
+// model consists of the costs of policies/memory/memory_model.hpp, execution times and noise. Two tasks overlap as in
+// the paper's section IV-B.
 #pragma once
 
 #include "rtexec/studies/experiments/memory_experiment.hpp"
@@ -16,19 +16,19 @@ namespace rtexec::study {
 struct MemoryBoardModel {
   std::string_view name, title; // "tx2", "a Jetson TX2"
   policies::MemoryCosts costs;
-  Duration launch{0};   // of each kernel
+  Duration launch{0};   // the time to launch a kernel
   double per_byte = 0;  // nanoseconds per byte that a kernel touches
   double operation = 0; // nanoseconds per operation of a kernel
-  // Maximum relative lengthening of a job's time: under D or H; under M; under M if another task of the set is under
-  // M
+  // The maximum relative lengthening of a job's time. `noise`: under D or H; `managed_noise`: under M;
+  // `beside_managed_noise`: under M if another task of the set is under M, too
   double noise = 0, managed_noise = 0, beside_managed_noise = 0;
 };
 
 [[nodiscard]] std::span<const MemoryBoardModel> memory_board_models();
-/// Returns a simulated platform with the costs and noise of `model`, which must outlive it. The same seed gives the
-/// same times.
+/// Returns a simulated platform with the costs and noise of `model`, which must outlive the platform. Equal seeds give
+/// equal times.
 [[nodiscard]] std::unique_ptr<MemoryPlatform> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
-/// Returns workloads with sizes as large as in the paper.
+/// Returns workloads with sizes up to those of the paper.
 [[nodiscard]] std::vector<MemoryWorkload> modelled_workloads();
 
 } // namespace rtexec::study

@@ -1,4 +1,4 @@
-// Reads measured execution times from a file with one time a line.
+// Reads measured execution times from a file with one time per line.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,8 +8,8 @@
 
 namespace rtexec::study {
 
-/// Reads the times, in nanoseconds. A line holds nanoseconds, or a number with a unit ("1.5ms"); a # begins a
-/// comment. Returns bad_input with the number of the wrong line.
+/// Reads the times, in nanoseconds. A line contains a number of nanoseconds, or a number with a unit ("1.5ms"). A #
+/// begins a comment. Returns bad_input with the number of the malformed line.
 [[nodiscard]] Result<std::vector<double>> read_execution_times(const std::filesystem::path& file);
 
 } // namespace rtexec::study

@@ -26,7 +26,7 @@ namespace {
 
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the options that decide the outcomes, except the row's value and the number of the set.
+/// Returns the options on which the outcomes depend, except the row's value and the number of the set.
 OptionList options_of(const Study& study) {
   const policies::TaskSource& source = study.source;
   const SwapCost& cost = study.device.cost;
@@ -89,7 +89,8 @@ std::map<std::string, std::string> options_in(std::string_view line) {
   return options;
 }
 
-/// Describes the first difference between the study and the first line of a file: "seed = 1, not 2"
+/// Describes the first difference between the options of the study and those in the first line of a file, `there`:
+/// "seed = 1, not 2"
 std::string difference(const Study& study, const std::string& there) {
   const auto found = options_in(there);
   if (found.empty())
@@ -111,7 +112,7 @@ struct Line {
   std::uint32_t mask = 0;
 };
 
-/// Parses an outcome: the row's value, the number of the set, and a bit for each test. Example: "9,17,0,1,1".
+/// Parses an outcome: the row's value, the number of the set, and for each test 0 or 1. Example: "9,17,0,1,1".
 std::optional<Line> line_of(std::string_view text, std::size_t tests) {
   const std::size_t comma = text.find(',');
   if (comma == text.npos) return std::nullopt;
@@ -134,7 +135,7 @@ std::string line_text(const Study& study, const Outcomes& outcomes, std::size_t 
   return text + "\n";
 }
 
-/// Reads complete lines, and counts their bytes. An unfinished last line is no line.
+/// Reads complete lines, and counts their bytes. An unfinished last line is ignored.
 class Lines {
  public:
   explicit Lines(const std::filesystem::path& file) : in_(file) {}
@@ -153,7 +154,7 @@ class Lines {
   std::uintmax_t bytes_ = 0;
 };
 
-/// Returns refused if `path` exists and is no regular file. Reading a pipe or a device would block.
+/// Returns refused if `path` exists and is not a regular file, since reading a pipe or a device would block.
 Result<> nothing_but_a_file(const std::filesystem::path& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
@@ -161,7 +162,7 @@ Result<> nothing_but_a_file(const std::filesystem::path& path) {
   return fail(Errc::refused, path.string() + ": error: is no regular file: remove it, or name another folder");
 }
 
-/// Reads the outcomes. Returns the number of bytes in complete lines, or 0 if the file has no complete head yet.
+/// Reads the outcomes. Returns the number of bytes in complete lines, or 0 if the first two lines are not complete yet.
 Result<std::uintmax_t> read(const std::filesystem::path& file, const Study& study, Outcomes& outcomes) {
   const auto other = [&](const std::string& what) {
     return fail(Errc::bad_input,

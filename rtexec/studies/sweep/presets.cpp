@@ -7,14 +7,14 @@ using namespace std::chrono_literals;
 using policies::DeviceNeed;
 using policies::NetworkSizes;
 
-/// Returns gigabytes as the RT-Swap paper counts them: 1 GB is 1024 MB, and 1 MB is 1 MiB. Chunks have 64 MB, the
-/// capacity is 24 GB.
+/// Returns `count` gigabytes in the units of the RT-Swap paper: 1 GB is 1024 MB, and 1 MB is 1 MiB. In the paper,
+/// chunks have 64 MB, and the capacity is 24 GB.
 constexpr Bytes gb(double count) { return {static_cast<std::uint64_t>(count * (1 << 30) + 0.5)}; }
 
 /// The networks of RT-Swap, Table III, at 256, 416 and 608 pixels. The third value is the size of the constants
 /// (weights), which is not in the table. In the table, swappable memory grows linearly with the number of pixels,
-/// within 0.03 GB. At zero pixels only weights are left, so the line's value there is assumed to be their size: 0.27,
-/// 0.24, 0.11 and 0.23 GB.
+/// within 0.03 GB. Extrapolated to zero pixels, only weights remain. So the extrapolated value is assumed to be their
+/// size: 0.27, 0.24, 0.11 and 0.23 GB.
 std::vector<NetworkSizes> rt_swap_networks() {
   const auto size = [](double footprint, double swappable, double constants, Duration execution) {
     return DeviceNeed{
@@ -32,8 +32,8 @@ std::vector<double> steps(double least, double most, double step) {
   return values;
 }
 
-/// Returns the study of RT-Swap, section VII-B. The device has 24 GB, and the first four tasks leave less than 1 GB
-/// of it.
+/// Returns the study of RT-Swap, section VII-B. The device has 24 GB, of which the first four tasks leave less than 1
+/// GB.
 Study rt_swap(Axis axis, std::vector<double> values) {
   Study study;
   study.source_name = "rt-swap";
@@ -72,7 +72,7 @@ Study wide() {
 }
 
 /// Returns a study of tasks with very different periods. For example, one to three detectors share the device with
-/// networks whose execution takes longer than the detectors' periods.
+/// networks whose executions take longer than the detectors' periods.
 Study mixed_rates() {
   Study study;
   study.source_name = "mixed-rates";

@@ -8,7 +8,7 @@ namespace rtexec::study {
 struct Preset {
   std::string_view name;
   std::string_view title;
-  Study study; // has no number of sets and no seed; empty `tests` stands for all tests
+  Study study; // the number of sets and the seed are not set; empty `tests` stands for all tests
 };
 
 [[nodiscard]] const std::vector<Preset>& presets();

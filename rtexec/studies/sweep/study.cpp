@@ -41,7 +41,7 @@ constexpr Column segment_columns[] = {
     {"segmented", DeviceTest::segmented, MemoryModel::classes, 1, policies::Levels::any},
 };
 
-/// Returns the study's point with the varied quantity (number of tasks, utilisation or resolutions) set to `value`.
+/// Returns the study's point, with the varied quantity (number of tasks, utilisation or resolutions) set to `value`.
 policies::StudyPoint point_at(const Study& study, double value) {
   policies::StudyPoint point = study.point;
   if (study.axis == Axis::tasks) point.tasks = static_cast<std::size_t>(value);

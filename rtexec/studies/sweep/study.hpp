@@ -1,6 +1,6 @@
-// A study of many random task sets: how many of them each device test proves schedulable, and how many can be
-// schedulable at all. One quantity of the sets is varied. Results depend on the study alone. They do not depend on
-// the number of threads, their order, or interruptions.
+// A study of many random task sets. For each device test, it computes how many sets the test proves schedulable. For
+// comparison, it computes how many sets can be schedulable at all. One quantity of the sets is varied. The results do
+// not depend on the number of threads, their order, or interruptions.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -20,13 +20,13 @@
 
 namespace rtexec::study {
 
-/// A condition that every schedulable set meets. A set that violates it is certainly not schedulable.
+/// A condition that every schedulable set meets. A set that violates the condition is certainly not schedulable.
 enum class Necessary {
   utilisation, // the utilisation is at most 1
   memory,      // additionally, the largest task fits into the memory
 };
 
-/// A column of the results: a test, with its assumptions about the device and the memory.
+/// A column of the results: a test and its assumptions about the device and the memory.
 struct Column {
   std::string_view name;
   std::variant<policies::DeviceTest, Necessary> test{};
@@ -35,8 +35,8 @@ struct Column {
   policies::Levels levels{}; // used by the test `segmented`
 };
 
-/// Returns all columns for this order of jobs, the weakest first. If `segments` is true, the columns are for tasks
-/// that are cut into segments. Necessary conditions come first.
+/// Returns all columns for this order of jobs, the weakest first. Necessary conditions come before tests. `segments`:
+/// true to get the columns for tasks that are cut into segments.
 [[nodiscard]] std::span<const Column> columns(Order order, bool segments);
 
 enum class Axis { tasks, utilisation, reduced, high };
@@ -45,14 +45,14 @@ enum class Axis { tasks, utilisation, reduced, high };
 [[nodiscard]] std::string_view name_of(Axis axis);
 
 struct Study {
-  std::string source_name{}; // name of the tasks' origin
+  std::string source_name{}; // the name of the tasks' origin
   policies::TaskSource source{};
   policies::StudyDevice device{};
   Order order = Order::edf;
   policies::StudyPoint point{}; // the quantities that are not varied
   Axis axis = Axis::tasks;
-  std::vector<double> values{}; // values of the varied quantity, one per row
-  std::size_t sets = 0;         // number of task sets in each row
+  std::vector<double> values{}; // the values of the varied quantity, one per row
+  std::size_t sets = 0;         // the number of task sets in each row
   std::uint64_t seed = 1;
   std::vector<Column> tests{}; // fewer than 31
 };
@@ -64,7 +64,8 @@ struct Study {
 /// result is set if `study.tests[i]` proves the set schedulable.
 [[nodiscard]] std::uint32_t proved(const Study& study, double value, std::size_t number);
 
-/// A part of a sweep: every `of`th set of each row. With this division all parts take about equally long.
+/// A part of a sweep: in each row, the sets at a distance of `of`, beginning with set `number`. With this division all
+/// parts take about equally long.
 struct Part {
   std::size_t number = 1; // from 1 to `of`
   std::size_t of = 1;
@@ -73,7 +74,7 @@ struct Part {
   friend bool operator==(const Part&, const Part&) = default;
 };
 
-/// The outcome of each task set, if known: the tests that proved it. Each entry is written by one thread only.
+/// The outcome of each task set, if known: which tests proved the set. Each entry is written by one thread only.
 class Outcomes {
  public:
   Outcomes(std::size_t rows, std::size_t sets)
@@ -81,7 +82,7 @@ class Outcomes {
 
   [[nodiscard]] std::size_t sets() const { return sets_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  /// Returns true if the outcome of `item` is known. `item` is row * sets + set.
+  /// True if the outcome of `item` is known. `item` is row * sets + set.
   [[nodiscard]] bool known(std::size_t item) const {
     return (masks_[item].load(std::memory_order_acquire) & done) != 0;
   }
@@ -99,15 +100,15 @@ class Outcomes {
 };
 
 /// Computes the unknown outcomes of `part` with `threads` threads. From time to time, and at the end, the calling
-/// thread passes the newly computed items, in order, to `finished`. The list may be empty. Ends when all outcomes are
-/// known or `finished` returns false. In the latter case `finished` is called once more, with the items that were in
-/// progress.
+/// thread passes the newly computed items, in order, to `finished`. The list may be empty. The function returns when
+/// all outcomes are known or `finished` returns false. In the latter case it calls `finished` once more, with the items
+/// that were in progress.
 void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
               const std::function<bool(std::span<const std::size_t> items)>& finished, const Part& part = {});
 
 struct Row {
   double value = 0;
-  std::vector<double> percent; // percent of the row's sets that each test proved
+  std::vector<double> percent; // for each test, the percentage of the row's sets that it proved
 };
 
 /// Returns the rows of the results. All outcomes must be known.

@@ -39,7 +39,7 @@ std::vector<double> values_of(const std::string& option, const std::string& text
   if ((*most - *least) / *step >= max_rows)
     give_up(Errc::bad_input, option + " " + text + ": more than " + std::to_string(max_rows) + " rows");
   std::vector<double> values;
-  // Rounds each value to its decimal text, so that it does not depend on the begin of the range.
+  // Each value is rounded to its decimal text, so that it does not depend on the beginning of the range.
   for (std::size_t i = 0; *least + static_cast<double>(i) * *step <= *most + *step * 1e-9; ++i)
     values.push_back(*number(text_of(*least + static_cast<double>(i) * *step)));
   return values;
@@ -143,12 +143,12 @@ void take_device(const SweepOptions& options, policies::StudyDevice& device) {
   }
 }
 
-/// One of the options whose quantity can be varied: --n, --utilisation, --reduced and --high.
+/// One of the options with a quantity that can be varied: --n, --utilisation, --reduced and --high.
 struct Variable {
   const char* option;
   const std::string& given;
   Axis axis;
-  double least, most; // limits of the values
+  double least, most; // the limits of the values
   bool whole;
   std::vector<double> values;
 };
@@ -163,7 +163,7 @@ void take_values(const SweepOptions& options, Study& study) {
        {"--high", options.high, Axis::high, 0, highest, true, {}}}};
   const Variable* varied = nullptr;
   for (Variable& each : variables) {
-    if (each.axis == study.axis && !study.values.empty()) each.values = study.values; // values of the preset
+    if (each.axis == study.axis && !study.values.empty()) each.values = study.values; // the preset's values
     if (!each.given.empty()) {
       each.values = values_of(each.option, each.given);
       for (const double value : each.values)

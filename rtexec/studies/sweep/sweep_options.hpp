@@ -11,7 +11,7 @@
 
 namespace rtexec::study {
 
-/// The options of `rtexec sweep` as texts. An empty option takes the preset's value or the default.
+/// The options of `rtexec sweep` as texts. If an option is empty, the preset's value or the default applies.
 struct SweepOptions {
   std::string preset;
   std::string tasks, utilisation, reduced, high;
@@ -25,7 +25,7 @@ struct SweepOptions {
   std::uint64_t seed = 1;
 };
 
-/// Converts options into a study. Returns bad_input with the name of the wrong option.
+/// Converts options into a study. Returns bad_input with the name of the invalid option.
 [[nodiscard]] Result<Study> study_of(const SweepOptions& options);
 
 } // namespace rtexec::study

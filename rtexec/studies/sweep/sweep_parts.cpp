@@ -109,8 +109,8 @@ std::string difference(const json& there, const json& here) {
   return "it has more options than ";
 }
 
-/// Reads the parts in `folders`, and returns them by number. All must belong to the same sweep, divided into the same
-/// number of parts. No part may be missing or occur twice. Throws Failed.
+/// Reads the parts in `folders`, and returns them by number. All parts must belong to the same sweep, divided into the
+/// same number of parts. No part may be missing or occur twice. Throws Failed.
 std::vector<PartFile> parts_of(std::span<const fs::path> folders) {
   std::vector<PartFile> parts;
   for (const fs::path& folder : folders) {

@@ -1,5 +1,5 @@
-// A sweep that several machines share. Each machine computes one part of the task sets, in a folder of its own.
-// Together the parts equal the sweep of one machine, because a set depends only on its number.
+// A sweep that several machines share. Each machine computes one part of the task sets, in its own folder. Together the
+// parts equal the sweep of a single machine, because a set depends only on its number.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,16 +17,16 @@ namespace rtexec::study {
 [[nodiscard]] Result<Part> parse_part(std::string_view text);
 [[nodiscard]] std::string to_string(const Part& part);
 
-/// Writes FOLDER/part.json, which says which part of which sweep is in FOLDER/outcomes.csv. Returns bad_input if the
-/// folder already has another part.
+/// Writes FOLDER/part.json, which states which part of which sweep is in FOLDER/outcomes.csv. Returns bad_input if the
+/// folder already contains another part.
 [[nodiscard]] Result<> write_part(const std::filesystem::path& folder, const Part& part, const SweepOptions& options);
 
 struct WholeSweep {
   Study study;
-  Outcomes outcomes; // all of them are known
+  Outcomes outcomes; // the outcomes of all sets; all are known
 };
-/// Joins the parts in `folders`, and returns the whole sweep. Returns bad_input if the parts belong to different
-/// sweeps or versions of rtexec, or were divided differently. Also returns bad_input if one is missing, duplicate or
+/// Joins the parts in `folders`, and returns the whole sweep. Returns bad_input if the parts belong to different sweeps
+/// or versions of rtexec, or were divided differently. Also returns bad_input if a part is missing, duplicate or
 /// unfinished.
 [[nodiscard]] Result<WholeSweep> put_together(std::span<const std::filesystem::path> folders);
 
