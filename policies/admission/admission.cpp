@@ -175,7 +175,7 @@ Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::spa
 
 /// Returns the plan with the results of admission. First, all jobs are assumed to keep their deadlines, so that service
 /// threads with reservations have smaller charges. If the set is not proved with that assumption, the tests under
-/// static priority run again for arbitrary lateness of jobs, and may still promise some tasks.
+/// static priority run again without it. They may still promise some tasks.
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);

@@ -156,7 +156,7 @@ bool ResidentAdmission::has_bounds() const {
 }
 
 /// Returns `ask(bounds)`, an upper bound on the slack of one way, for any split of deadlines. If the first split is
-/// known to prove the set for all times of the range, make_plan() uses no other split, and the bound for the first
+/// known to prove the set for all times of the range, make_plan() uses no other split. Then the bound for the first
 /// split applies.
 template <class Ask>
 std::optional<Nanos> ResidentAdmission::asked(std::size_t index, const TimesBetween& times, Nanos needed,
@@ -187,8 +187,8 @@ bool ResidentAdmission::surely_proves(std::size_t index, std::span<const Wcet> l
 }
 
 /// Sets the execution times of the bounds in `of` to `wcets`. Returns these bounds, or nullptr if make_plan() refuses
-/// the times. If no time is shorter than at the construction of the bounds object, the object is reused, so that it
-/// keeps the tightest instants of earlier calls.
+/// the times. The bounds object is reused if no time is shorter than at its construction. So it keeps the tightest
+/// instants of earlier calls.
 PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<const Wcet> wcets) {
   if (!of.bounds || !no_shorter(wcets, of.first)) {
     of.bounds.reset();

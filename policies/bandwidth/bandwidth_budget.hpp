@@ -97,7 +97,7 @@ class BandwidthRegulator {
     /// The lines that the domain may move in this period, including lines from the pool. `unlimited`: no limit is in
     /// force (any more)
     Lines given = unlimited;
-    Lines predicted = 0; // the lines that the domain is expected to use (only if `reclaim` is enabled)
+    Lines predicted = 0; // the lines that the domain is expected to move in a period
     Lines debt = 0;      // lines moved beyond the domain's budgets and not yet deducted from a budget
     bool held = false;   // true if the domain's cores must not run
     /// True if the domain is held although it moved less than its own budget: it had donated lines, and other domains

@@ -97,8 +97,8 @@ class SplitSearch {
   }
 
   /// Finds the best case for each task over all caps. In the best case the last parts of more urgent tasks become ready
-  /// as early as any cap allows, so that the task's windows are the shortest. Also finds the longest windows, and a
-  /// lower bound on the busy period.
+  /// as early as any cap allows. The task's windows are then the shortest. Also finds the longest windows, and a lower
+  /// bound on the busy period.
   void find_room() {
     room_ = best_.tasks;
     for (const auto& [core, tasks] : on_core_) {
@@ -216,9 +216,9 @@ class SplitSearch {
     return least;
   }
 
-  /// Returns lower caps to try for task `j`. For each window of a less urgent task on the core of `j`, one candidate is
-  /// the largest cap with which one last part of `j` less falls into the window. The other candidates form a coarse
-  /// grid.
+  /// Returns lower caps to try for task `j`. Last parts of `j` fall into the windows of less urgent tasks on its core.
+  /// For each such window, one candidate is the largest cap with which one last part less falls into it. The other
+  /// candidates form a coarse grid.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
@@ -248,9 +248,9 @@ class SplitSearch {
   std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
   std::vector<Nanos> caps_;                              // by task: the latest end of its device part
   EdfBounds best_;
-  std::vector<StageBounds> room_; // by task: the best case; with no caps does a part of the task become ready earlier
-  Nanos busy_ = unbounded;        // a lower bound on every busy period
-  std::vector<StageBounds> longest_; // by task: the worst case; with no caps is a window longer
+  std::vector<StageBounds> room_;    // by task: the best case; no caps make its parts ready earlier
+  Nanos busy_ = unbounded;           // a lower bound on every busy period
+  std::vector<StageBounds> longest_; // by task: the worst case; no caps make a window longer
   int evaluations_ = 0;
 };
 

@@ -19,11 +19,11 @@ namespace rtexec::policies {
 struct StagedTask {
   Nanos period = 1;
   Nanos deadline = 0; // at most the period
-  Nanos before = 0;   // on `core`
+  Nanos before = 0;   // the charged length of the first part, on `core`
   /// The charged time on the device. It includes swapping, unless chunks are loaded while other jobs execute. 0: the
   /// task does not use the device, and its last part follows the first one immediately
   Nanos device = 0;
-  Nanos after = 0; // on `core` again
+  Nanos after = 0; // the charged length of the last part, on `core`
   unsigned core = 0;
   Nanos load = 0; // the time to load its chunks while another job executes (overlap.hpp); 0: no such load
   Nanos lead = 0; // the beginning of `device` (a swap-out), during which more urgent jobs still go first

@@ -220,7 +220,7 @@ Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, u
                                  .beside_device = beside_device});
 }
 
-/// Returns a finding if no windows of reservations can keep the deadline of the task.
+/// Returns a finding if no windows of reservations are possible for the task.
 std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   const StagedTask& task = named.set.tasks[i];
   const auto refuse = [&](Nanos left, Nanos right, Reason reason) {

@@ -11,8 +11,8 @@ namespace {
 
 using Release = ChainTask::Release;
 
-/// A root task, released by a timer, an input or a call, and the tasks of the chain that follow it, each released by
-/// the output of its predecessor.
+/// Consecutive tasks of a chain. A timer, an input or a call releases the first one, the root. The output of its
+/// predecessor releases each other task.
 struct Segment {
   const ChainTask* root = nullptr;
   Wide takes = 0; // from the root's release to the output of the segment's last task, or to its shuts_out
@@ -96,8 +96,8 @@ bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::
 }
 
 /// True if jobs may be dropped because an input has no new data. An input that releases the task always has new data.
-/// `before`: the previous task of the chain, or null. If only the output of `before` is not new, a dropped job would
-/// have read data that an earlier job has read, so it does not count.
+/// `before`: the previous task of the chain, or null. A job that is dropped only because the output of `before` is not
+/// new does not count: an earlier job has already read that output.
 bool drops_jobs(const Task& task, const Task* before) {
   const auto from_before = [&](const TaskInput& input) {
     return before != nullptr && input.source == SourceKind::task &&

@@ -46,9 +46,9 @@ struct ChainTask {
   Nanos offset = 0;
   /// The longest time from the nominal release to the output.
   Nanos output = 0;
-  /// Set if this task keeps jobs of the next task, which samples its outputs, off their common core: the longest time
-  /// from the nominal release until no such job can begin before the output. Absent: a job of the next task may begin
-  /// at any time before the output.
+  /// The longest time from the nominal release until no job of the next task can begin before the output. The next task
+  /// samples this task's outputs. Set only if this task keeps the next task off their common core. Absent: a job of the
+  /// next task may begin at any time before the output.
   std::optional<Nanos> shuts_out{};
   /// For the first task: the longest time from the sampling of a job's input to the nominal release of the job. If no
   /// timer releases the task, the source must sample at least a period apart. Absent: the delay is unknown, and times

@@ -25,8 +25,8 @@ struct Below {
 
 /// Charges for one value of lambda, a time in which an execution and the load of the next job overlap
 /// (proofs/pipelined.md). Let jobs k and m be staged (chosen as the next to load and execute) one after the other. The
-/// time between their starts is at most max(C_k, o_m + delay_k) <= lambda + gamma_k + omega_m, with gamma = max(C -
-/// lambda, delay) and omega = max(o - lambda, 0). C, o and delay are the members of DevicePart.
+/// time between their starts is at most max(C_k, o_m + delay_k) <= lambda + gamma_k + omega_m. gamma = max(C - lambda,
+/// delay) and omega = max(o - lambda, 0). C, o and delay are the members of DevicePart.
 struct Overlap {
   struct Charge {
     Nanos cost = 0; // e = lambda + gamma + omega: for each job that is more urgent, or due

@@ -1,5 +1,5 @@
 // Random task sets, for studies of the device tests. A set depends only on the seed, the number of the set and the
-// point of the study (StudyPoint), so that any thread can generate any set, in any order. Sets with the same number are
+// point of the study (StudyPoint). So any thread can generate any set, in any order. Sets with the same number are
 // nested: a set of more tasks begins with the tasks of each smaller set. Allocates.
 #pragma once
 
@@ -91,7 +91,7 @@ enum class MemoryModel {
   /// memory stays on the device
   classes,
   /// Memory is divided as under `classes`. In addition, the memory that is not swappable (a process's context and
-  /// libraries) exists only once, in the size of the largest task's
+  /// libraries) exists only once. Its size is the largest of all tasks
   one_process,
 };
 

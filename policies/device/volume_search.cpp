@@ -374,9 +374,9 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// Returns the score: the load of the device as a factor; above 1 is too much. The score is the largest of the
-  /// utilisation and, for the first deadline of each task, the due and the blocking work divided by that deadline. With
-  /// many tasks only their first jobs are counted.
+  /// Returns the score: the load of the device as a factor; above 1 is too much. The score is the maximum of the
+  /// utilisation and of one ratio for each task: the work that is due or blocks at its first deadline, divided by that
+  /// deadline. With many tasks only their first jobs are counted.
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
@@ -413,8 +413,8 @@ class PipelinedSearch {
     return worst;
   }
 
-  /// Returns the cost of the jobs of the `k` most urgent tasks up to the first deadline of the next task, without the
-  /// first job of each task.
+  /// Returns the cost of later jobs of the `k` most urgent tasks, up to the first deadline of the next task. Later jobs
+  /// are all jobs of a task except its first one.
   double later_jobs(std::size_t k) const {
     constexpr std::size_t few = 32;
     double sum = 0;

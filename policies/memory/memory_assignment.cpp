@@ -317,8 +317,8 @@ class Search {
     longest_[branch.task] = longest;
   }
 
-  /// Drops ways from `reach`, beginning with the first, until the first remaining way may have the needed slack, and no
-  /// earlier way is known to succeed. Returns true if such a way remains.
+  /// Drops ways from `reach`, beginning with the first, until two conditions hold: the first remaining way may have the
+  /// needed slack, and no earlier way is known to succeed. Returns true if such a way remains.
   bool promises(Reach& reach, By by, Known known) {
     const TimesBetween here{shortest_, longest_};
     for (; reach.ways != 0; reach.drop_first(), known = {}) {

@@ -13,9 +13,8 @@
 
 namespace rtexec::policies {
 
-/// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. The device part of one task,
-/// under memory policy D, must not take longer than the time for which the device part of the other task waits for
-/// pages.
+/// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. One task is under memory policy
+/// D. Its device part must not take longer than the time for which the device part of the other task waits for pages.
 [[nodiscard]] constexpr bool may_pair(const CoRun& a, const CoRun& b) noexcept {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }

@@ -23,7 +23,7 @@ struct ChildEnd {
 /// threads of the parent. If `ask` uses a GPU, the parent must not have used a GPU. The child ends when its parent
 /// ends. A child that does not end even when killed, because it hangs in the kernel, is left behind. When `going_on`
 /// returns false, the child gets SIGTERM, so that it can restore the settings that it has changed. It is then killed.
-/// The parent must pass on a terminal's Ctrl-C. Set-up only.
+/// The child is in its own process group, so the parent must pass on a terminal's Ctrl-C. Set-up only.
 [[nodiscard]] ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration timeout,
                                     const std::function<bool()>& going_on);
 

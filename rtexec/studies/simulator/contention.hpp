@@ -55,8 +55,7 @@ struct Frame {
   double sensitivity = 0; // relative lengthening of the device part at saturated memory
 };
 
-/// A limit of the cores' bandwidth that is always in force, as if the program that feeds the device always held
-/// gpu_busy.
+/// A limit of the cores' bandwidth that is always in force, because the program that feeds the device holds gpu_busy.
 struct CoreLimit {
   Bandwidth limit{0}; // the limit of each core
   /// True: core 0 is limited too, as in Algorithm 3 of the thesis. False: core 0 is not limited

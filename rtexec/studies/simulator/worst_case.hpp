@@ -1,5 +1,5 @@
-// Searches for the releases under which some task responds as late as possible, relative to its response bound or, if
-// it has none, to its deadline. The result is a run that can be examined and repeated.
+// Searches for the releases under which some task responds as late as possible. Lateness is relative to the task's
+// response bound or, if it has none, to its deadline. The result is a run that can be examined and repeated.
 #pragma once
 
 #include "rtexec/studies/simulator/adversary.hpp"

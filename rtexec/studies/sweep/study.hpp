@@ -64,8 +64,7 @@ struct Study {
 /// result is set if `study.tests[i]` proves the set schedulable.
 [[nodiscard]] std::uint32_t proved(const Study& study, double value, std::size_t number);
 
-/// A part of a sweep: in each row, the sets at a distance of `of`, beginning with set `number`. With this division all
-/// parts take about equally long.
+/// A part of a sweep: every `of`-th set of each row. With this division all parts take about equally long.
 struct Part {
   std::size_t number = 1; // from 1 to `of`
   std::size_t of = 1;
