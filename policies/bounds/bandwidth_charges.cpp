@@ -68,7 +68,7 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
 using Why = BudgetUncharged::Why;
 
 /// Returns a finding if the budget would stall the core of the compute engine or of the service threads. The device
-/// waits for these threads, and no test covers such a wait.
+/// waits for these threads.
 std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
   const bool compute = governs(budget, counter, set.compute_core);
   if (!compute && !governs(budget, counter, set.service_core)) return std::nullopt;
