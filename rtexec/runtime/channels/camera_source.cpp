@@ -51,7 +51,7 @@ Expected<tasks::Frame, Errc> CameraSource::pixels_of(const hal::CameraFrame& fra
                       .bytes = {reinterpret_cast<const std::uint8_t*>(frame.bytes.data()), frame.bytes.size()}};
 }
 
-/// Keeps the newest frame for fetch(). Ignores errors, because the next fetch() meets them again.
+/// Keeps the newest frame for fetch(). Ignores errors, because the next fetch() meets and returns them.
 bool CameraSource::keep_up() noexcept {
   if (const auto frame = camera_->newest(); frame && *frame) kept_ = *frame;
   return true;
@@ -73,8 +73,8 @@ Expected<Sample, Errc> CameraSource::fetch(std::uint64_t, Instant, const Tensor&
   return Sample{.sampled = *taken_, .fresh = true};
 }
 
-/// Returns the error with which the job fails. device_lost becomes io_error, because it would end the run: jobs of
-/// other tasks must continue if a camera is lost.
+/// Returns the error with which the job fails after the camera's `error`. Converts device_lost to io_error, because
+/// device_lost would end the run. Jobs of other tasks must continue if a camera is lost.
 Errc CameraSource::failed(Errc error) noexcept {
   if (error != Errc::device_lost) return error;
   gone_.store(true, std::memory_order_relaxed);

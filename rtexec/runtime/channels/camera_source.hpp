@@ -17,7 +17,7 @@ namespace rtexec::channels {
 class CameraSource final : public Source {
  public:
   /// Makes a source whose open() opens the camera. `gap` is the longest time from one fetch() to the next. Returns
-  /// bad_input if the tensor cannot take pictures, or not with this preprocessing.
+  /// bad_input if the tensor cannot hold pictures, or cannot hold them with this preprocessing.
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(const TaskInput& asked, const Tensor& tensor, Duration gap);
 
   [[nodiscard]] Result<> open() override;
@@ -46,8 +46,8 @@ class CameraSource final : public Source {
   std::atomic<std::uint64_t> undecoded_{0};
   std::atomic<bool> gone_{false};
   std::optional<Instant> taken_;         // capture instant of the last frame that fetch() sampled
-  std::optional<hal::CameraFrame> kept_; // the frame that keep_up() kept; fetch() samples it unless there is a newer
-                                         // one
+  std::optional<hal::CameraFrame> kept_; // the frame that keep_up() kept; fetch() samples this frame unless the camera
+                                         // has a newer frame
 };
 
 } // namespace rtexec::channels

@@ -46,8 +46,8 @@ struct Link {
   std::vector<Reader> readers;
 };
 
-/// Returns the longest time from the beginning of one job to the beginning of the next, if each begins by its deadline.
-/// If triggers release the task, and not a timer, a release may come up to one period late. Calls of a program
+/// Returns the longest time from the beginning of one job to the beginning of the next job, if each job begins by its
+/// deadline. A release by a trigger instead of a timer may come up to one period late. Releases by the program
 /// (Trigger::call) may come even later.
 Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
@@ -92,8 +92,8 @@ class Connector {
 
   const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
 
-  /// Checks the number of values to keep for neighbouring tasks of a chain. Time stamps pass between them even if no
-  /// tensor does.
+  /// Checks the number of values to keep for neighbouring tasks of a chain. Time stamps pass between neighbouring tasks
+  /// even if no tensor does.
   void limit_chains() {
     for (const Chain& chain : set_.chains)
       if (chain.communicate == Communication::let)
@@ -214,7 +214,8 @@ class Connector {
   }
 
   /// Returns true if values can pass from the output to the reader without leaving the device. Boxes cannot, because
-  /// they are made on the host. Nor can inputs of a task with an on_input, because the program sees all of them.
+  /// the host computes them. Inputs of a task with an on_input callback cannot, because the program reads all inputs of
+  /// that task.
   bool stays_on_device(std::size_t producer, const Output& output, std::size_t reader) const {
     return !output.is_detections() && workloads_[producer]->links_on_device() &&
            workloads_[reader]->links_on_device() && !made_[reader]->asks_program();
@@ -222,8 +223,8 @@ class Connector {
 
   const Tensor& input_of(const Link::Reader& reader) const { return workloads_[reader.task]->inputs()[reader.input]; }
 
-  /// Connects the output to all its readers, by one mailbox. If the values are boxes, the inputs may have different
-  /// lengths, so that the mailbox gets the greatest length.
+  /// Connects the output to all its readers through one mailbox. If the values are boxes, the readers' inputs may have
+  /// different lengths. The mailbox then gets the greatest of these lengths.
   void add(const Link& link) {
     const Task& writer = tasks_[link.producer];
     const Communication communication = policies::communication_of(set_, writer.name);
@@ -263,7 +264,7 @@ class Connector {
     return std::make_unique<DeviceSource>(latest, reader, communication, *workloads_[task], input);
   }
 
-  /// Tells the workloads which of their outputs are linked. Called once all receivers of outputs are known.
+  /// Reports to each workload which of its outputs are linked. Called after all receivers of outputs are known.
   void link_outputs() {
     for (DeviceLink& link : on_device_) {
       link.on_host = made_[link.producer]->reads(link.output);
@@ -294,8 +295,8 @@ class Connector {
     }
   }
 
-  /// Returns the RunFolder for this name; all tasks that name the same folder share it. Returns nullptr if the name is
-  /// empty, so that results are discarded.
+  /// Returns the RunFolder for this name; all tasks that name the same folder share it. Returns nullptr, which means
+  /// that results are discarded, if the name is empty.
   std::shared_ptr<RunFolder> run_folder(const std::string& name) {
     if (name.empty()) return nullptr;
     auto& folder = run_folders_[normal(name)];

@@ -28,7 +28,7 @@ struct DeviceLink {
     std::size_t task, input;
   };
   std::vector<Reader> readers;
-  std::shared_ptr<LatestMailbox> latest; // holds the values; must get device memory (lie_at()) before the tasks'
+  std::shared_ptr<LatestMailbox> latest; // holds the values; lie_at() must set its device memory before the tasks'
                                          // channels are opened
 };
 
@@ -37,18 +37,20 @@ struct Connected {
   std::vector<DeviceLink> links;
 };
 
-/// Makes the sources and sinks of each task, without opening them. `workloads` are parallel to the tasks, and must
-/// outlive the result. An input without a source is read from the file that the task's key `input` names, or else gets
-/// noise. If the program has an on_input for the task, the program fills such inputs. Workloads that support links are
-/// told which of their tensors are linked. Returns bad_input with all errors at once, each after its task's name.
+/// Makes the sources and sinks of each task, without opening them. `workloads` has one element for each task, in the
+/// same order, and must outlive the result. An input without a source is read from the file that the task's key `input`
+/// names. Without that key, the input gets noise. If the program has an on_input callback for the task, the program
+/// fills inputs without a source. Reports to each workload that supports links which of its tensors are linked. Returns
+/// bad_input with all errors at once, each after its task's name.
 [[nodiscard]] Result<Connected> connect(const TaskSet& tasks, Workloads workloads,
                                         std::map<std::string, TaskCallbacks> callbacks);
 
-/// Tells a workload which of its tensors are linked. It replaces the one with which the task at `index` was connected.
+/// Reports to `workload` which of its tensors are linked. `workload` replaces the workload with which the task at
+/// `index` was connected.
 void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links);
 
-/// Returns the fingerprint for measured WCETs of the task at `index`. It changes with the workload, the sources of its
-/// inputs, and its links on the device.
+/// Returns the fingerprint for measured WCETs of the task at `index`. The fingerprint changes with the workload, the
+/// sources of its inputs, and its links on the device.
 [[nodiscard]] std::string fingerprint(const TaskSet& set, std::size_t index, const Workload& workload,
                                       std::span<const DeviceLink> links);
 

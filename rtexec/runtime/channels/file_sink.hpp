@@ -1,6 +1,6 @@
 // Writes results to files: a line of JSON for each job in RUN/TASK.jsonl, and its tensors as RUN/TASK/JOB.TENSOR.npy.
-// RUN is the folder of the run. A thread without real-time priority writes the files. Results for which its buffers
-// have no room are dropped.
+// RUN is the folder of the run. A thread without real-time priority writes the files. The sink drops results if all its
+// buffers are in use.
 #pragma once
 
 #include <rtexec/workload.hpp>
@@ -22,7 +22,7 @@ namespace rtexec::channels {
 
 class FileSink final : public Sink {
  public:
-  /// The sinks of a run share `folder`; if it is nullptr, results are discarded. `tensors` are the outputs of
+  /// The sinks of a run share `folder`. If `folder` is nullptr, results are discarded. `tensors` are the outputs of
   /// `workload` to write. The detections of `workload` are written in each line. `workload` must outlive this object.
   FileSink(std::shared_ptr<RunFolder> folder, std::string task, const Workload& workload,
            std::vector<std::size_t> tensors);
@@ -62,7 +62,7 @@ class FileSink final : public Sink {
   std::vector<Kept> kept_;
   std::atomic<std::uint64_t> taken_{0}, written_{0}, lost_{0};
   std::atomic<bool> ending_{false}, failed_{false};
-  std::string failure_; // written before failed_
+  std::string failure_; // the last failure; written before failed_ is set
   config::Descriptor lines_;
   hal::Signal news_;
   hal::Thread thread_;

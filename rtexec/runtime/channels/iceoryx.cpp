@@ -25,7 +25,7 @@ constexpr std::uint32_t alignment = 64;
 constexpr Duration timeout = 5s;
 static_assert(Subscriber::look_again >= policies::message_looks, "admission charges looks that are no closer");
 
-std::atomic<bool> broken{false}; // iceoryx met an error at which it would have ended the process
+std::atomic<bool> broken{false}; // true: iceoryx met a fatal error, at which it would have ended the process
 
 // ---- registration ----
 
@@ -35,8 +35,8 @@ struct Registration {
 };
 
 /// Runs `call`, which queries the daemon, on a thread of its own, and returns its result. If the daemon does not
-/// answer, that thread is left waiting forever, because iceoryx would otherwise end the process. Returns iceoryx's
-/// error, or an error after a timeout.
+/// answer, leaves that thread waiting forever, because iceoryx would end the process if the thread returned. Returns
+/// iceoryx's error, or an error after a timeout.
 Result<void*> ask(std::function<void*()> call) {
   struct Asked {
     std::function<void*()> call;
@@ -83,8 +83,8 @@ Result<> register_process(const Binding& binding) {
 
 std::mutex set_up;
 
-/// Returns the result of registering this process. It is kept, because a process can register only once, even if that
-/// fails.
+/// Returns the result of registering this process. The result is kept, because a process can register only once, even
+/// if registration fails.
 std::optional<Registration>& registration() {
   static std::optional<Registration> made;
   return made;
@@ -130,7 +130,8 @@ Result<> check(const Service& service) {
   return {};
 }
 
-/// Makes a publisher's or subscriber's handle. If iceoryx fails, the handle that it leaves has no port and is not used.
+/// Makes a publisher's or subscriber's handle. If iceoryx fails, the handle that `call` returns has no port and is not
+/// used.
 template <class Handle> Result<Handle> make(const char* what, const Service& service, std::function<Handle()> call) {
   const auto made = ask([call = std::move(call)]() -> void* { return call(); });
   if (made) return static_cast<Handle>(*made);
@@ -260,7 +261,7 @@ class IceoryxSubscriber final : public Subscriber {
     bool malformed = false;
     const Call call;
     // The number of iterations is limited to the messages of a full queue and some that arrive meanwhile. So a fast
-    // publisher cannot keep the caller here.
+    // publisher cannot keep the caller in this loop.
     for (std::uint64_t i = 0; i < 2 * queue_capacity; ++i) {
       const void* taken = nullptr;
       if (binding_.take(handle_, &taken) != received) break;

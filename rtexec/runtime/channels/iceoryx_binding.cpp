@@ -18,7 +18,7 @@ struct ThreadErrors {
   bool any = false;
   bool fatal = false;
   bool ends_at_fatal = false;
-  bool inside = false; // this thread is in a call to iceoryx
+  bool inside = false; // true: this thread is in a call to iceoryx
 };
 thread_local constinit ThreadErrors errors;
 
@@ -63,8 +63,8 @@ void keep_error(std::uint32_t code, const std::function<void()>&, std::uint32_t 
   errors.code = code;
   errors.any = true;
   errors.fatal = errors.fatal || level == fatal;
-  // If this handler returned from a fatal error, iceoryx would end the process. A thread that may be left behind
-  // therefore stays here forever.
+  // If this handler returned from a fatal error, iceoryx would end the process. A thread for which
+  // end_thread_at_fatal_errors() was called therefore waits here forever.
   while (level == fatal && errors.ends_at_fatal) ::pause();
 }
 
@@ -80,7 +80,8 @@ void take_over_errors(void* library) {
   (void)find(library, "_ZN3iox12ErrorHandler8toStringENS_5ErrorE", name_of_error);
 }
 
-/// Fills `binding` with the functions of the library. Returns the name of the first function that it lacks, or null.
+/// Fills `binding` with the functions of the library. Returns the name of the first function that the library lacks, or
+/// null if it has all functions.
 const char* fill(void* library, Binding& binding) {
 #define NEED(member, symbol) \
   if (!find(library, symbol, binding.member)) return symbol

@@ -1,11 +1,11 @@
-// The C binding of Eclipse iceoryx 2.0 (libiceoryx_binding_c.so.2) as one table of functions. It is opened at run time,
-// so that the program also runs if iceoryx is not installed. The types have the layout of its ABI. A test compares them
-// with iceoryx's headers if these are installed. No other code of rtexec calls iceoryx.
+// The C binding of Eclipse iceoryx 2.0 (libiceoryx_binding_c.so.2) as one table of functions. The library is opened at
+// run time, so that the program also runs if iceoryx is not installed. The types below have the layout of the library's
+// ABI. A test compares them with iceoryx's headers if these are installed. No other code of rtexec calls iceoryx.
 //
-// By default iceoryx ends the process on errors. Its C binding cannot change that, but replacing the error handler of
-// its C++ library does. The handler is replaced if the library exports it under the known symbol name; errors are then
-// kept for the caller. iceoryx writes to std::cerr at any log level, also on its own threads. A stream buffer in front
-// of the one of std::cerr drops this output, and passes on all other output.
+// By default iceoryx ends the process on errors. Its C binding has no function to change that, so this code replaces
+// the error handler of the C++ library. This is possible if the library exports the handler under the known symbol
+// name. Errors are then kept for the caller. iceoryx writes to std::cerr at any log level, also on its own threads. A
+// stream buffer in front of the one of std::cerr drops this output, and passes on all other output.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -94,8 +94,8 @@ static_assert(sizeof(ChunkHeader) == 40);
 /// Opens the binding from the shared object `library`.
 [[nodiscard]] Result<Binding> load_binding(const char* library);
 
-/// A scope for calls to iceoryx by this thread. It keeps their errors, and drops their output to std::cerr. A thread
-/// may have one object at a time. A new object has no errors.
+/// A scope for calls to iceoryx by this thread. It keeps the errors of these calls, and drops their output to
+/// std::cerr. A thread may have one such scope at a time. A new scope has no errors.
 class Call {
  public:
   Call() noexcept;

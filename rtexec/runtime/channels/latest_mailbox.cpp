@@ -23,9 +23,9 @@ void LatestMailbox::lie_at(std::byte* memory) noexcept {
 }
 
 /// Returns a slot that no reader reads, and whose value need not be kept. A reader first announces the slot that it
-/// will read, and then checks that the value is still there. The writer first invalidates the slot, and then checks
-/// that no reader has announced it. All these operations are sequentially consistent, so that whichever side comes
-/// second sees what the other one did.
+/// will read, and then checks that the slot still has the value. The writer first invalidates the slot, and then checks
+/// that no reader has announced it. All these operations are sequentially consistent, so that at least one side sees
+/// the other side's first step.
 LatestMailbox::Slot& LatestMailbox::free_slot() noexcept {
   const std::uint64_t versions = versions_.load(std::memory_order_relaxed);
   for (;;)
@@ -57,8 +57,8 @@ bool LatestMailbox::is_read(const Slot& slot) const noexcept {
   return std::ranges::any_of(reading_, [&](const auto& read) { return read.load() == &slot; });
 }
 
-/// Searches all slots for the newest visible value. Repeats the search if a value was written meanwhile. That value may
-/// be in a slot that was already searched, and the previous value may be gone.
+/// Searches all slots for the newest visible value. Repeats the search if a value was written meanwhile. The new value
+/// may be in a slot that was already searched, and the previous value may have been overwritten.
 std::optional<LatestMailbox::Value> LatestMailbox::newest(std::size_t reader, Instant when) noexcept {
   for (;;) {
     const std::uint64_t versions = versions_.load();

@@ -1,9 +1,10 @@
-// A mailbox with the newest values of one tensor. One task writes them, and others read them. It is wait-free: a value
-// stays unchanged while it is read, because the writer then uses other slots. All slots are allocated in advance.
+// A mailbox with the newest values of one tensor. One task writes the values, and other tasks read them. The mailbox is
+// wait-free: a value stays unchanged while it is read, because the writer uses only slots that no reader reads. All
+// slots are allocated in advance.
 //
-// The writer gives each value the instant from which it is visible. That is the present if communication is immediate,
-// and the deadline of the writer's job under logical execution time. A reader asks for the newest value that is visible
-// at a given instant.
+// The writer gives each value the instant from which it is visible. This instant is the present if communication is
+// immediate. It is the deadline of the writer's job under logical execution time. A reader asks for the newest value
+// that is visible at a given instant.
 //
 // The memory for values is the mailbox's own, or device memory that the caller provides. This class never accesses
 // device memory: the job that executes on the device writes a value there between take() and publish(), or reads it
@@ -35,11 +36,11 @@ class LatestMailbox {
   };
   enum class Where { own_memory, given_memory };
 
-  /// Makes a mailbox for values of `size` bytes. The newest `kept` values are preserved, so that a reader finds one
+  /// Makes a mailbox for values of `size` bytes. The newest `kept` values are preserved, so that a reader finds a value
   /// that was already visible at an earlier instant.
   LatestMailbox(std::size_t size, std::size_t readers, std::size_t kept, Where where = Where::own_memory);
 
-  /// Returns the size of the memory that lie_at() needs. Each value begins at a multiple of 256 bytes in it.
+  /// Returns the size of the memory that lie_at() needs. Each value begins at a multiple of 256 bytes in this memory.
   [[nodiscard]] Bytes room() const noexcept { return Bytes{slots_.size() * distance_}; }
   /// Sets the memory for values, of room() bytes. Set-up.
   void lie_at(std::byte* memory) noexcept;
@@ -48,8 +49,8 @@ class LatestMailbox {
   /// Returns the memory for the next value, which no reader reads before publish(). Further calls before publish()
   /// return the same memory.
   [[nodiscard]] std::span<std::byte> take() noexcept;
-  /// Publishes the value that was written since take(); has no effect without take(). The `visible` of a value must not
-  /// be less than that of the previous value.
+  /// Publishes the value that was written since take(); has no effect without take(). `visible` must not be earlier
+  /// than `visible` of the previous value.
   void publish(const Stamp& stamp) noexcept;
   /// Calls take(), lets `fill` write the value into that memory, and publishes it.
   template <class Fill> void write(const Stamp& stamp, Fill fill) noexcept {
@@ -57,7 +58,7 @@ class LatestMailbox {
     publish(stamp);
   }
 
-  /// Returns memory that a reader may read while no value exists. It is the slot that take() uses last.
+  /// Returns memory that a reader may read while no value exists. This memory is the slot that take() uses last.
   [[nodiscard]] std::span<const std::byte> blank() const noexcept { return slots_.back().bytes; }
 
   /// Returns the newest value that is visible at `when`. It stays unchanged until the next call for the same `reader`.

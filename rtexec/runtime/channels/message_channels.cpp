@@ -67,7 +67,7 @@ Result<> MessageSource::open() {
   return {};
 }
 
-/// newest() returns bad_input for data that are not a valid message, and has then already skipped them.
+/// Returns bad_input for data that are not a valid message. newest() has then already skipped the data.
 Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor& into) noexcept {
   const auto message = subscriber_->newest();
   if (!message) return Unexpected(message.error());
@@ -86,8 +86,8 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
 
 Status MessageSource::take(const Message& message, const Tensor& into) noexcept {
   const rtexec_message& header = *message.header;
-  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // the size is checked, too, because the
-                                                                           // writer may still change the header
+  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // the payload's size is checked too, because
+                                                                           // the writer may still change the header
     copy_bytes(message.payload, into.bytes);
     return {};
   }

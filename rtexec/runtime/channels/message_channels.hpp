@@ -18,12 +18,12 @@ namespace rtexec::channels {
 /// Returns the name of the service in a text "SERVICE/INSTANCE/EVENT".
 [[nodiscard]] iceoryx::Service service_of(const std::string& text);
 
-/// A source that reads the newest message. The message must have the tensor's type and shape. For an input that takes
-/// pictures it may also be a picture: uint8 [height, width, 3], as red, green and blue. The picture is sampled by
-/// `preprocessing`, like that of a camera. A job that meets any other message fails.
+/// A source that reads the newest message. The message must have the tensor's type and shape. For an input that accepts
+/// pictures, the message may also be a picture: uint8 [height, width, 3], as red, green and blue. The picture is
+/// sampled by `preprocessing`, like a camera's frame. A job that meets any other message fails.
 class MessageSource final : public Source {
  public:
-  /// Makes a source. Returns bad_input if the task set gives a preprocessing with which `tensor` cannot take pictures.
+  /// Makes a source. Returns bad_input if `tensor` cannot hold pictures with the preprocessing of the task set.
   [[nodiscard]] static Result<std::unique_ptr<Source>> make(iceoryx::Service service, const Tensor& tensor,
                                                             const Preprocessing& preprocessing);
 
@@ -48,7 +48,7 @@ class MessageSource final : public Source {
   std::atomic<std::uint64_t> misfits_{0};
 };
 
-/// A sink that sends one output as a message: a tensor as it is, boxes as float32 [n, 6].
+/// A sink that sends one output as a message: a tensor unchanged, or boxes as float32 [n, 6].
 class MessageSink final : public Sink {
  public:
   /// `workload` must outlive this object.

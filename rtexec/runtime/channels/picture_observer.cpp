@@ -9,8 +9,7 @@
 namespace rtexec::channels {
 namespace {
 
-/// Returns the preprocessing that the task set gives for the input. An entry without a tensor's name is for the only
-/// input.
+/// Returns the input's preprocessing from the task set. An entry without a tensor's name applies to the only input.
 Preprocessing preprocessing_of(const Task& task, const Tensor& input) {
   const auto asked = std::ranges::find_if(
       task.inputs, [&](const TaskInput& each) { return each.tensor.empty() || each.tensor == input.name; });
@@ -37,8 +36,8 @@ Result<> PictureObserver::connect(const Task& task, const Workload& workload) {
   return {};
 }
 
-/// Measures how long it takes to copy an input of `size` bytes and the largest possible results, with memory that is in
-/// no cache. Returns the longest time of some trials.
+/// Measures the time to copy an input of `size` bytes and the largest possible results, with memory that is in no
+/// cache. Returns the longest time of several trials.
 Duration PictureObserver::longest_copy(std::size_t size) {
   constexpr std::size_t caches = 32 << 20;
   constexpr int tries = 12;
@@ -59,7 +58,7 @@ Duration PictureObserver::longest_copy(std::size_t size) {
   return longest;
 }
 
-/// Copies the input and the results, if a copy is due. After a pause, missed copies are not caught up.
+/// Copies the input and the results, if a copy is due. Copies missed during a pause are not made later.
 void PictureObserver::take(const OutputJob& results) noexcept {
   const Instant now = hal::now();
   const Input input = workload_->inputs()[input_].bytes;

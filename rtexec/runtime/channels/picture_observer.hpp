@@ -1,8 +1,8 @@
 // A picture observer observes one task during a run, for a viewer. In the last CPU part of a job, it copies the input
 // picture and the objects that the job recognised. It does so at most ten times a second on average.
 //
-// Ownership: the run and the viewer share a picture observer. The run calls take(), the viewer newest(), and neither
-// waits for the other. connect() allocates all memory.
+// Ownership: the run and the viewer share a picture observer. The run calls take(), and the viewer calls newest().
+// Neither call waits for the other. connect() allocates all memory.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -38,8 +38,8 @@ class PictureObserver {
   [[nodiscard]] Result<> connect(const Task& task, const Workload& workload);
   /// Returns the number of the input that is shown. Valid after connect().
   [[nodiscard]] std::size_t input() const noexcept { return input_; }
-  /// Returns the maximum time that a copy is assumed to add to the last part of a job. It is twice the longest of some
-  /// trials with memory that is in no cache, and not a proved bound. Valid after connect().
+  /// Returns the maximum time that a copy is assumed to add to the last part of a job. The value is twice the longest
+  /// of several measured copies with memory that is in no cache. It is not a proved bound. Valid after connect().
   [[nodiscard]] Duration cost() const noexcept { return cost_; }
   /// True if the task runs a detector or a classifier, so that there are results to show in addition to the picture.
   [[nodiscard]] bool recognises() const noexcept {

@@ -1,5 +1,5 @@
-// The folder for the results of one run: BASE/2026-11-28T17-08-00 (UTC), where the user names the folder BASE.
-// BASE/latest is a link to it. Folders of earlier runs are kept.
+// The folder for the results of one run: BASE/2026-11-28T17-08-00 (UTC). The user chooses the folder BASE. BASE/latest
+// is a link to it. Folders of earlier runs are kept.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::channels {
 
-/// Not thread-safe; for set-up only.
+/// The folder of one run. Not thread-safe; for set-up only.
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path base) : base_(std::move(base)) {}

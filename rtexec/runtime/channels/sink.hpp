@@ -22,11 +22,11 @@ class Sink {
   /// Checks if open() would succeed, and returns its result. Called instead of open(), possibly before the workload is
   /// bound. The destructor releases what this acquired. Returns nullopt if the sink needs no resources.
   [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
-  /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread. The rules
-  /// of put() hold.
+  /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread. The
+  /// restrictions of put() apply.
   virtual void begin() noexcept {}
   /// Copies the results that the sink needs. Called on the task's completion thread, in the last CPU part. Must not
-  /// allocate, take a lock, or block. Returns false if there is no room, so that the results are dropped.
+  /// allocate, take a lock, or block. Returns false, and drops the results, if the sink's buffers are full.
   [[nodiscard]] virtual bool put(const OutputJob& results) noexcept = 0;
   /// Called instead of put() for the warm-up job. Touches the memory and the code that put() will use, and forwards
   /// nothing.
@@ -39,7 +39,7 @@ class Sink {
   virtual void close() {}
   /// Returns the number of results that put() took but that could not be forwarded. Any thread.
   [[nodiscard]] virtual std::uint64_t lost() const noexcept { return 0; }
-  /// Returns the last failure, where it occurred, and a remedy. Empty: no failure. Any thread.
+  /// Returns the last failure with its location and a remedy, or an empty text without a failure. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };
 

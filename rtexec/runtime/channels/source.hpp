@@ -14,7 +14,7 @@ namespace rtexec::channels {
 /// The result of filling a tensor.
 struct Sample {
   Instant sampled{}; // the instant at which the values were sampled
-  bool fresh = true; // false: the values are those that the previous job had
+  bool fresh = true; // false: the values are the values of the previous job
 };
 
 class Source {
@@ -35,8 +35,8 @@ class Source {
   /// source has failed.
   [[nodiscard]] virtual Expected<Sample, Errc> fetch(std::uint64_t job, Instant release,
                                                      const Tensor& into) noexcept = 0;
-  /// Drops old values that arrive before the first job, so that they do not occupy the room of newer ones. Takes a
-  /// short time. Returns true if this must be called again, at least once in each period. Called on the release thread.
+  /// Drops old values that arrive before the first job, so that newer values find a free buffer. Takes a short time.
+  /// Returns true if keep_up() must be called again, at least once in each period. Called on the release thread.
   [[nodiscard]] virtual bool keep_up() noexcept { return false; }
   /// True if new values can release jobs (trigger = "input"), so that await() is implemented.
   [[nodiscard]] virtual bool releases() const noexcept { return false; }
@@ -46,9 +46,9 @@ class Source {
   /// Returns the number of values that newer ones replaced before a job could use them. Also for real-time threads,
   /// once the source is opened.
   [[nodiscard]] virtual std::uint64_t passed_over() const noexcept { return 0; }
-  /// Ends the current await(), or if there is none, the next one. Any thread, even if the source was not opened.
+  /// Ends the current await(), or the next await() if none is running. Any thread, even if the source was not opened.
   virtual void wake() noexcept {}
-  /// Returns the last failure, where it occurred, and a remedy. Empty: no failure. Any thread.
+  /// Returns the last failure with its location and a remedy, or an empty text without a failure. Any thread.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 };
 

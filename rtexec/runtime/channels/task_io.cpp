@@ -61,10 +61,10 @@ std::vector<TaskIo::Tried> TaskIo::try_out() {
   return all;
 }
 
-/// Updates `read` by `sample`, the result of reading `input`. Returns false if the further inputs need not be read.
-/// on_stale = "reuse" drops the job if there never was a value. A message of another process that does not fit the
-/// tensor fails a job, but not the warm-up. The sampling instant is clamped, because other processes may give any value
-/// and sums must not overflow.
+/// Updates `read` by `sample`, the result of reading `input`. Returns false if the remaining inputs need not be read.
+/// on_stale = "reuse" drops the job if the input never had a value. A message of another process that does not fit the
+/// tensor makes a job fail, but not the warm-up. Clamps the sampling instant, because other processes may send any
+/// value and sums must not overflow.
 bool TaskIo::settle(Read& read, Input& input, const Expected<Sample, Errc>& sample, For what) noexcept {
   if (sample && sample->fresh) input.untaken = true;
   const bool stale = sample ? !input.untaken : sample.error() == Errc::stale;

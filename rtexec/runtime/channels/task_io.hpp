@@ -29,9 +29,9 @@ class TaskIo {
   void add_source(std::size_t input, std::unique_ptr<Source> source, OnStale on_stale, std::string name);
   void add_sink(std::unique_ptr<Sink> sink, std::string name);
   [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
-  /// Returns true if code on the host reads the bytes of the output with this number.
+  /// True if code on the host reads the bytes of the output with this number.
   [[nodiscard]] bool reads(std::size_t output) const;
-  /// Sets the reaction if on_input has no new value. Only the first call has an effect.
+  /// Sets the reaction to an on_input callback without a new value. Only the first call has an effect.
   void answer_program(OnStale on_stale) noexcept;
 
   /// Opens all sources and sinks. Called after the workload is bound.
@@ -40,40 +40,42 @@ class TaskIo {
     std::string name; // the channel's name in reports
     Result<> outcome;
   };
-  /// Checks for each source and sink that needs resources of the machine if it would get them, and returns the results.
-  /// Called instead of open(), before any workload is bound. The destructor releases the resources.
+  /// Checks for each source and sink that needs resources of the machine if open() would acquire these resources.
+  /// Returns the results. Called instead of open(), before any workload is bound. The destructor releases the
+  /// resources.
   [[nodiscard]] std::vector<Tried> try_out();
 
   struct Read {
-    /// If it is an error, the job fails: `stale` if an input with on_stale = "miss" has no new value, else the error of
-    /// a source or of on_input
+    /// If `outcome` is an error, the job fails. The error is `stale` if an input with on_stale = "miss" has no new
+    /// value; otherwise it is the error of a source or of on_input.
     Status outcome;
     bool drops = false; // true: an input has no new value, and the job must not be executed
     Instant sampled{};  // the oldest sampling instant of the inputs
-    // Number of inputs read. This and `stale` count only inputs that reports name, which excludes files and noise.
+    // The number of inputs read. `inputs` and `stale` count only inputs that have a name in reports, which excludes
+    // files and noise.
     std::uint32_t inputs = 0;
     std::uint32_t stale = 0; // inputs without a new value
   };
-  /// The purpose of reading inputs: for a normal job, for a job that is measured, or for the warm-up (`warm_up`). The
-  /// last two accept stale values. Only a warm_up changes no counters.
+  /// The purpose of reading inputs: for a normal job, for a job that is measured, or for the warm-up (`warm_up`).
+  /// Measurements and the warm-up accept stale values. The warm-up changes no counters.
   enum class For { job, measurement, warm_up };
   /// Fills all inputs for job `job`, released at `release`.
   [[nodiscard]] Read read(std::uint64_t job, Instant release, For what) noexcept;
   /// Drops old values of all sources, by Source::keep_up(). Called on the release thread while it waits for the start
   /// of the run. Returns true if it must be called again during this wait, at least once in each period.
   [[nodiscard]] bool keep_up() noexcept;
-  /// Waits until the source that releases the task's jobs has a new value, or wake() is called. That is the first
-  /// source that can release jobs. Returns true if there is a new value, or an error if the source failed. Called on
-  /// the release thread of a task with trigger = "input".
+  /// Waits until the source that releases the task's jobs has a new value, or wake() is called. This source is the
+  /// first source that can release jobs. Returns true if there is a new value, or an error if the source failed. Called
+  /// on the release thread of a task with trigger = "input".
   [[nodiscard]] Expected<bool, Errc> await() noexcept;
-  /// Returns true if there is a source that can release jobs.
+  /// True if there is a source that can release jobs.
   [[nodiscard]] bool releases() const noexcept { return releasing() != nullptr; }
-  /// Returns the number of values of that source that no job could use.
+  /// Returns the number of values that no job could use, of the source that releases jobs.
   [[nodiscard]] std::uint64_t passed_over() const noexcept { return releasing()->passed_over(); }
   /// Ends await(). Any thread.
   void wake() noexcept;
-  /// Passes the workload's outputs to the sinks and on_output. In the warm-up (`rehearsing`), only on_output gets them.
-  /// Returns the number of sinks that dropped them.
+  /// Passes the workload's outputs to the sinks and on_output. In the warm-up (`warming_up`), only on_output gets the
+  /// outputs. Returns the number of sinks that dropped the outputs.
   std::uint32_t write(std::uint64_t job, Instant release, Instant sampled, bool warming_up) noexcept;
 
   /// Closes the sinks, so that reports include failures with the last results. Called after the last job.

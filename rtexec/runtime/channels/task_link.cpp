@@ -25,9 +25,8 @@ bool TaskSink::put(const OutputJob& results) noexcept {
   return true;
 }
 
-/// Reads the newest value that is visible at the release. Without logical execution time it reads the newest of all
-/// values. It does not ask for a value of the release's instant, because the writer may have replaced all values of
-/// that time.
+/// Reads the newest value that was visible at the release under logical execution time, or the newest of all values
+/// otherwise. Otherwise, the value that was visible at the release may already have been replaced.
 Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const Tensor& into) noexcept {
   const auto value = latest_->newest(reader_, communication_ == Communication::let ? release : Instant::max());
   if (!value) return Unexpected(Errc::stale);

@@ -18,8 +18,8 @@ namespace rtexec::channels {
 
 class TaskSink final : public Sink {
  public:
-  /// `appears_after` is the time from the release of a job until its value becomes visible, or later if the value does
-  /// not exist by then. Absent: values become visible at once.
+  /// `appears_after` is the time from the release of a job until its value becomes visible. A value that does not exist
+  /// by then becomes visible later. Absent: values become visible at once.
   TaskSink(std::shared_ptr<LatestMailbox> latest, Output output, std::optional<Duration> appears_after)
       : latest_(std::move(latest)), output_(output), appears_after_(appears_after) {}
   [[nodiscard]] bool put(const OutputJob& results) noexcept override;
@@ -38,7 +38,7 @@ class TaskSource : public Source {
   [[nodiscard]] Expected<Sample, Errc> fetch(std::uint64_t job, Instant release, const Tensor& into) noexcept final;
 
  protected:
-  /// Copies the value into the tensor. `fresh` is false if it is the same value as in the previous call.
+  /// Copies the value into the tensor. `fresh` is false if the previous call had the same value.
   virtual void take(const LatestMailbox::Value& value, bool fresh, const Tensor& into) noexcept;
   [[nodiscard]] const LatestMailbox& latest() const noexcept { return *latest_; }
 
@@ -52,7 +52,7 @@ class TaskSource : public Source {
 // The sink and the source for values that stay on the device, in memory that outlives the workloads. Executions of the
 // writing workload write their output into that memory, and executions of the reading workloads read their input from
 // it. A job's output becomes visible in its last CPU part. The input of a job stays unchanged until the task's next job
-// begins. So executions need not wait for each other.
+// begins. Therefore executions need not wait for each other.
 
 class DeviceSink final : public Sink {
  public:

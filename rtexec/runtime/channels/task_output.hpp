@@ -19,7 +19,8 @@ inline constexpr std::size_t numbers_of_box = 6;
 inline constexpr std::size_t max_boxes = 256;
 [[nodiscard]] std::array<float, numbers_of_box> numbers(const Box& box) noexcept;
 
-/// Returns the size of the tensor in bytes, by its type and shape: its buffer may not be allocated yet.
+/// Returns the size of the tensor in bytes, computed from its type and shape. The tensor's buffer may not be allocated
+/// yet.
 [[nodiscard]] std::size_t size_of_values(const Tensor& tensor) noexcept;
 [[nodiscard]] std::string shown(const Tensor& tensor);
 
@@ -30,14 +31,14 @@ class Output {
   [[nodiscard]] static Result<Output> of(const Workload& workload, const std::string& name);
 
   [[nodiscard]] bool is_detections() const noexcept { return !tensor_; }
-  /// Returns the number of the tensor among the workload's outputs. Must be a tensor, and not boxes.
+  /// Returns the number of the tensor among the workload's outputs. The output must be a tensor, not boxes.
   [[nodiscard]] std::size_t tensor() const noexcept { return *tensor_; }
   [[nodiscard]] bool is_tensor(std::size_t output) const noexcept { return tensor_ == output; }
-  /// Returns the reason why values of this output cannot fill `input`. Empty: they can. Boxes can fill a float32 tensor
-  /// of shape [n, 6], which holds at most n boxes.
+  /// Returns the reason why values of this output cannot fill `input`, or an empty text if they can. Boxes can fill a
+  /// float32 tensor of shape [n, 6], which holds at most n boxes.
   [[nodiscard]] std::string problem_of(const Workload& workload, const Tensor& input) const;
   /// Copies the output into `bytes`, which must have the size of the receiving tensor. If the output is boxes, copies
-  /// as many as fit, and fills the rest with zeros.
+  /// as many boxes as fit, and fills the rest with zeros.
   void copy(const OutputJob& results, std::span<std::byte> bytes) const noexcept;
 
   friend bool operator==(const Output&, const Output&) = default;
