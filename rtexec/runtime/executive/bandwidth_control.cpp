@@ -11,7 +11,7 @@ namespace rtexec::executive {
 
 namespace {
 
-/// The upper limit of the closed loop if the board does not give the bandwidth of a core.
+/// The upper limit of the closed loop if the board file does not state the bandwidth of a core.
 constexpr Bandwidth beyond_any_core{100'000'000'000};
 
 regulation::RegulationObserver to_trace() {

@@ -1,6 +1,6 @@
-// The memory bandwidth control of a run. It regulates the cores that the task set limits. While the run's device works,
-// it tells other processes so by a bandwidth lock. If the task set requests a slowdown, it adjusts the limit by the
-// observed execution times.
+// The memory bandwidth control of a run. It regulates the cores that the task set limits. While the run's device
+// executes or copies, a bandwidth lock reports this to other processes. If the task set requests a slowdown, a closed
+// loop adjusts the limit by the observed execution times.
 #pragma once
 
 #include "hal/core_claim.hpp"
@@ -36,17 +36,18 @@ class BandwidthControl {
                                                                        regulation::RegulationPlan plan);
   ~BandwidthControl();
 
-  // The next four functions tell other processes what the device does. Any thread may call them; they neither block nor
-  // allocate, and calls nest.
-  void device_works() noexcept { locks_.lock(); } // holds the fine-grained lock: an execution or a copy is in progress
+  // The next four functions report the state of the device to other processes. Any thread may call them. The functions
+  // neither block nor allocate, and their calls nest.
+  void device_works() noexcept { locks_.lock(); } // acquires the fine-grained lock: an execution or a copy begins
   void device_rests() noexcept { locks_.unlock(); }
-  /// The coarse lock (gpu_busy) is held from a job's request for the device to the end of its device part
+  /// Acquires the coarse lock (gpu_busy), which is held from a job's request for the device to the end of its device
+  /// part
   void device_wanted() noexcept { locks_.gpu_busy(); }
   void device_left() noexcept { locks_.gpu_not_busy(); }
   /// Reports the time of a successful execution of `task` to the closed loop. Called by the compute engine's thread.
   void note_execution(std::uint32_t task, Duration execution) noexcept;
 
-  /// join() is called by a thread of the run on `core` before the thread's first job, leave() after its last job.
+  /// A thread of the run on `core` calls join() before its first job, and leave() after its last job.
   [[nodiscard]] Result<> join(unsigned core) { return regulation_->join(core); }
   void leave(unsigned core) noexcept { regulation_->leave(core); }
 
@@ -61,7 +62,7 @@ class BandwidthControl {
   void set_limit(Bandwidth limit) noexcept;
 
   BandwidthLocks locks_;
-  BandwidthReport first_; // its static fields; after end() the whole report
+  BandwidthReport first_; // static fields of the report; after end() the whole report
   regulation::RegulationPlan plan_;
   std::vector<hal::CoreClaim> claims_;
   std::optional<policies::BandwidthLoop> loop_;

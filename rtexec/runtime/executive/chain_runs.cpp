@@ -9,7 +9,7 @@ namespace rtexec::executive {
 
 using policies::ChainStamp;
 
-/// Until the previous task has made its first output, no data are selected.
+/// Selects no data until the previous task has written its first output.
 void ChainPlace::look(Instant when) noexcept {
   if (before_ == nullptr) return;
   held_.reset();

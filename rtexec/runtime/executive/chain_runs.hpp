@@ -1,10 +1,10 @@
-// Follows the data of each chain through a run. The threads of the tasks pass the time stamps of a job's inputs on to
-// its outputs, and so from task to task, without waiting. The completion thread of the last task measures reaction
-// times and data ages.
+// Follows the data of each chain through a run. The threads of the tasks copy the time stamps of a job's inputs to its
+// outputs, and so from task to task, without waiting. The completion thread of the last task measures reaction times
+// and data ages.
 //
 // policies/chains/chain_bounds.hpp defines these times. Data are available when they are written to the inputs of other
 // tasks (rtexec/runtime/channels). A task may have no input from the previous task of the chain. Its job is then
-// treated as if it had read that task's newest output.
+// treated as if it had read the newest output of the previous task.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -22,14 +22,14 @@
 
 namespace rtexec::executive {
 
-/// The position of one task in one chain, which keeps the time stamps of its job.
+/// The position of one task in one chain. A position stores the time stamps of the task's current job.
 class ChainPlace {
  public:
   /// The instants of the inputs of a job of the chain's first task.
   struct Reading {
     Instant at{};
     Instant event{};   // the event that released the job, or its nominal release if a timer released it
-    Instant sampled{}; // the oldest sampling instant of its inputs
+    Instant sampled{}; // the oldest sampling instant of the job's inputs
   };
   // The next two functions are called by the release thread.
   /// Selects the data of the previous task that were available at `when`. Called before a job fills its inputs, because
@@ -55,7 +55,7 @@ class ChainRuns {
  public:
   ChainRuns(const TaskSet& tasks, const Plan& plan);
 
-  /// Returns the positions of task `task` in all chains. They live as long as this object.
+  /// Returns the positions of task `task` in all chains. The positions live as long as this object.
   [[nodiscard]] std::vector<ChainPlace*> places_of(std::uint32_t task) const;
   [[nodiscard]] std::vector<ChainReport> report() const;
   /// Returns the statuses of all chains with their static fields filled in.

@@ -1,4 +1,4 @@
-// The assumptions on which a plan's verdict depends, and what is known about them.
+// Lists the assumptions on which a plan's verdict depends, and the known facts about each assumption.
 #include "hal/machine_files.hpp"
 #include <rtexec/planning.hpp>
 #include <rtexec/profile.hpp>
@@ -48,7 +48,7 @@ bool below_observed(const ProfileEntry& entry) {
                              [&](Part part) { return entry.wcet.of(part) < entry.observed.of(part); });
 }
 
-/// Returns the known reasons why jobs may take longer than the entries `measured` say, each after a semicolon.
+/// Returns the known reasons why jobs may take longer than the times in `measured`. Each reason follows a semicolon.
 std::string doubts(const std::vector<const ProfileEntry*>& measured) {
   std::string text;
   for (const ProfileEntry* entry : measured)
@@ -143,11 +143,11 @@ Condition rare_stops(const ResolvedSet& set) {
                    (reserved ? "; no stall consumes runtime (the kernel counts stolen time)" : "")};
 }
 
-/// Returns the condition that the input delays of the first tasks of chains hold. Returns nullopt if no first task has
-/// an input delay.
+/// Returns the condition that the inputs of the first tasks of chains keep their assumed input delays. Returns nullopt
+/// if no first task has an input delay.
 std::optional<Condition> input_delays(const ResolvedSet& set) {
   std::string tasks;
-  bool released = false; // true: triggers, and not timers, release one of the tasks
+  bool released = false; // true: a trigger instead of a timer releases at least one of the tasks
   for (const Task& task : set.tasks.tasks) {
     const auto begins = [&](const Chain& chain) { return chain.tasks.front() == task.name; };
     if (!task.input_delay || std::ranges::none_of(set.tasks.chains, begins)) continue;

@@ -1,5 +1,5 @@
-// Traces when a buffer gets its first contents, and when each tile of them is written. Any thread; has no effect if no
-// trace is recorded.
+// Traces when a buffer gets its first contents, and when each tile of these contents is written. Any thread; has no
+// effect if no trace is recorded.
 #pragma once
 
 #include "tasks/base/initialise_observer.hpp"

@@ -19,15 +19,15 @@ constexpr std::size_t works_per_direction = policies::DeviceScheduler::transfers
 
 } // namespace
 
-/// One piece of work of the device: an execution or a copy. While it lasts, the bandwidth control is told that the
-/// device works. Used by one engine's thread.
+/// One execution or copy of the device. Reports its begin and end to the bandwidth control. Used by one engine's
+/// thread.
 class DeviceDriver::Working {
  public:
   void begin(BandwidthControl* bandwidth) noexcept {
     bandwidth_ = bandwidth;
     if (bandwidth_ != nullptr) bandwidth_->device_works();
   }
-  /// Ends the work. Has no effect if it never began.
+  /// Ends the execution or copy. Has no effect if begin() was not called.
   void end() noexcept {
     if (auto* bandwidth = std::exchange(bandwidth_, nullptr)) bandwidth->device_rests();
   }
@@ -57,37 +57,39 @@ struct DeviceDriver::TaskChannel {
   std::uint32_t done = 0;   // number of the job's segments that have ended
   std::uint32_t handed = 0; // number of the job's segments that were launched on the device
   // The next members are used by the compute engine
-  bool launches = false;  // true: segments are launched before the previous one has ended; constant
-  bool opened = false;    // the segment that ends next has begun: it executes, or was launched
+  bool launches = false;  // true: each segment is launched before the previous segment has ended; constant
+  bool opened = false;    // true: the segment that ends next executes, or was launched
   std::uint32_t told = 0; // number of segment ends reported to the scheduler, for all jobs; the last segment of a job
                           // is not counted
   Instant begun{};        // traced beginning of the segment that ends next
   Instant last_end{};     // end of the previous segment
-  Status trouble{};       // error of launching a segment ahead; reported when the segment's turn comes
-  std::optional<policies::JobId> ended; // the job that failed: its other submitted segments do not execute
+  Status trouble{};       // error of launching a segment ahead; reported when this segment would execute
+  std::optional<policies::JobId> ended; // the job that failed; the other submitted segments of this job do not execute
   DevicePart part{};                    // the device part so far
-  Duration recorded{0};                 // the share of its execution that lies within the traced interval
+  Duration recorded{0};                 // the part of the job's execution time that lies between the traced begin and
+                                        // end
   // The next members are used by the scheduler thread
-  /// A ring buffer of submitted segments. After an error of a job, all its segments but one may still be queued,
-  /// together with the segments of the next job
+  /// A ring buffer of submitted segments. After an error of a job, the engine's queue may still contain all remaining
+  /// segments of this job, and the segments of the task's next job
   std::vector<SubmittedSegment> given;
   std::uint64_t times_given = 0;
   // The next members are written by the scheduler thread, and read by the compute engine
   std::atomic<std::uint32_t> launched{0}; // number of the job's segments that have been submitted
-  hal::Signal decided;                    // signalled once for each reported segment end on which the scheduler has
-                                          // decided
+  hal::Signal decided;                    // signalled once per reported segment end, after the scheduler's decision on
+                                          // this end
   /// The remaining executions of the warm-up job, taken from the back
   std::vector<std::pair<MemoryPolicy, Compute*>> warm_ups;
   bool warms_up = false;  // the warm-up job must execute again; used by the compute engine, then by the scheduler
                           // thread
-  bool waiting = false;   // the task's job is requested, and neither started nor cancelled; used by the scheduler
+  bool waiting = false;   // true: the task's job is requested, and neither started nor cancelled; used by the scheduler
                           // thread
-  bool preempted = false; // the task's job is between two segments, and another job may execute; used by the scheduler
-                          // thread
+  bool preempted = false; // true: the task's job is between two segments, and another job may execute; used by the
+                          // scheduler thread
   Working work;
   // True from a job's request to the end of its device part. Used by the scheduler thread, then by the compute engine
   bool wants_device = false;
-  // Events from the task's release thread. At most three wait: an outdated withdrawal, a request and its withdrawal
+  // Events from the task's release thread. The queue contains at most three events: an outdated withdrawal, a request
+  // and its withdrawal
   WaitFreeQueue<Event, 8> events;
   std::atomic<std::uint32_t> moves{0}; // number of transfers in progress for the task's job; written by the scheduler
                                        // thread
@@ -106,7 +108,7 @@ struct DeviceDriver::TaskChannel {
     else traces::segment_begin(executing, segment, begun);
   }
 
-  /// Launches a segment on the device, possibly while the previous one executes.
+  /// Launches a segment on the device, possibly while the previous segment executes.
   void launch(const SubmittedSegment& of) noexcept {
     if (ended == of.job || !trouble) return;
     if (of.segment == done) open(of.segment);
@@ -126,8 +128,7 @@ struct DeviceDriver::TaskChannel {
 
   void end_execution(const SubmittedSegment& of, Status outcome, Instant begin, Instant end) noexcept {
     if (ended == of.job)
-      return driver->compute_.progress.completed(); // the other members may already describe the
-                                                    // task's next job
+      return driver->compute_.progress.completed(); // the other members may already belong to the task's next job
     on->progress.completed();
     if (std::exchange(opened, false)) begin = std::min(begin, begun);
     add(of.segment, outcome, concurrent() ? started : begin, end);
@@ -151,17 +152,17 @@ struct DeviceDriver::TaskChannel {
     }
     warms_up = outcome && !warm_ups.empty();
     if (warms_up) return tell_end(Event::Kind::execution_done, of.segment, end);
-    // Only executions without a co-running job are reported, because a co-running job also slows the other one down
+    // Only executions without a co-running job are reported, because co-running jobs slow each other down
     if (outcome && !concurrent() && driver->options_.bandwidth != nullptr)
       driver->options_.bandwidth->note_execution(executing.task, part.executed);
     driver->left(*this);
-    // The end is queued before the task can request its next job: take_events() relies on this order. The scheduler is
-    // woken before the task, since the device idles until the next execution.
+    // The event of the end is queued before the task can request its next job. take_events() relies on this order. The
+    // scheduler is woken before the task, because the device is idle until the next execution.
     tell_end(Event::Kind::execution_done, of.segment, end);
     client->device_part_ended(part);
   }
 
-  /// Waits until the scheduler has decided on all segment ends that were reported to it, and so may have submitted more
+  /// Waits until the scheduler has decided on all reported segment ends. Its decisions may have submitted more
   /// segments. Meanwhile the device executes the last submitted segment.
   void await_more() noexcept {
     for (;;) {
@@ -188,7 +189,7 @@ struct DeviceDriver::TaskChannel {
   }
 };
 
-/// A transfer in a copy engine. If it has no action, it is a copy that only keeps the engine busy.
+/// A transfer in a copy engine. A transfer without an action is a copy that only keeps the engine busy.
 struct DeviceDriver::TransferWork {
   DeviceDriver* driver = nullptr;
   Direction* direction = nullptr;
@@ -337,8 +338,8 @@ void DeviceDriver::cancel_all() noexcept {
 }
 
 bool DeviceDriver::step() noexcept {
-  // The end of an execution is taken from its queue first, and decided last. So all requests made before it take part
-  // in the choice of the next job.
+  // The event of an execution's end is taken from its queue first, and decided last. Therefore all requests made before
+  // this end take part in the choice of the next job.
   Event end, end_beside;
   const bool ended = take_end(&compute_, end), ended_beside = take_end(beside_.get(), end_beside);
   bool any = ended || ended_beside;
@@ -356,7 +357,7 @@ bool DeviceDriver::step() noexcept {
 
 bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
 
-/// True if the job has executed all its submitted segments, and has further segments.
+/// True if the job has executed all its submitted segments, and has further segments that are not submitted.
 bool DeviceDriver::leaves(const TaskChannel& link, const Event& end) noexcept {
   return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched.load(std::memory_order_relaxed);
 }
@@ -381,8 +382,8 @@ bool DeviceDriver::executes(std::uint32_t task) const noexcept {
   return (state.running && state.running->task == task) || (state.beside && state.beside->task == task);
 }
 
-/// Passes each task's withdrawals up to its next request to the scheduler core, then the requests of all tasks, the
-/// most urgent one first. Returns true if there was any event.
+/// Passes events to the scheduler core: first the withdrawals of each task up to its next request, then the requests of
+/// all tasks in order of urgency. Returns true if there was any event.
 bool DeviceDriver::take_events() noexcept {
   bool any = false;
   requests_.clear();
@@ -390,7 +391,8 @@ bool DeviceDriver::take_events() noexcept {
     auto& events = links_[task]->events;
     for (const Event* event = events.front(); event != nullptr; event = events.front()) {
       const bool request = event->kind == Event::Kind::job_requested;
-      // If the task's previous job still counts as executing, its end is already queued, and must be decided first.
+      // If the task's previous job still counts as executing, the event of its end is already queued, and must be
+      // decided first.
       if (request && executes(task)) break;
       if (request) requests_.push_back(*event);
       else decide(*event);
@@ -457,8 +459,8 @@ void DeviceDriver::not_executed(TaskChannel& link, Errc why) noexcept {
   link.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
 }
 
-/// Returns the part of the time `passed`, from begin to end of an execution, that counts as execution time. Called on a
-/// compute engine's thread.
+/// Returns the part of `passed` that counts as execution time. `passed` is the time from begin to end of an execution.
+/// Called on a compute engine's thread.
 Duration DeviceDriver::executed(Duration passed) noexcept {
   return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.max_not_executed), passed);
 }
@@ -472,8 +474,8 @@ void DeviceDriver::left(TaskChannel& link) noexcept {
   if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
 }
 
-/// Submits the segments of `action` to a compute engine. If the job already executes, they are further segments of it,
-/// and the state of its execution must not change.
+/// Submits the segments of `action` to a compute engine. If the job already executes, the segments are further segments
+/// of this job, and the state of its execution must not change.
 void DeviceDriver::start(TaskChannel& link, const Action& action, hal::Concurrency concurrency) noexcept {
   link.waiting = link.preempted = false;
   if (action.segment == 0) {
@@ -511,12 +513,13 @@ void DeviceDriver::submit(TaskChannel& link, std::uint32_t segment) noexcept {
   link.on->progress.submitted();
   const auto submitted = link.on->engine.submit(work);
   link.launched.store(segment + 1, std::memory_order_release);
-  // The queue has room: an engine holds the segments of one job, those of a failed job before it, and in the warm-up
-  // two jobs. If the engine refuses the work nevertheless, the job fails, so that the scheduler does not wait for it.
+  // The engine's queue is never full. It contains the segments of one job and of a failed job before, and in the
+  // warm-up the segments of two jobs. If the engine refuses a segment nevertheless, the job fails, so that the
+  // scheduler does not wait for its end.
   if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());
 }
 
-/// Submits a transfer. If there is no action, the transfer is a copy that only keeps the engine busy.
+/// Submits a transfer. A transfer without an action is a copy that only keeps the engine busy.
 void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
   TransferWork& work_item = *direction.works[direction.begun++ % works_per_direction];
   work_item.action = action;

@@ -1,20 +1,20 @@
-// Drives one device by the decisions of the scheduler core (policies::DeviceScheduler). The input of the core are the
-// events of all tasks. Its output are executions on the compute engines and transfers on the copy engines. The
-// scheduler thread is the only thread that uses the core and submits work.
+// Drives one device by the decisions of the scheduler core (policies::DeviceScheduler). The inputs of the core are the
+// events of all tasks. The outputs of the core are executions on the compute engines and transfers on the copy engines.
+// The scheduler thread is the only thread that uses the core and submits work.
 //
-// Jobs co-run if they execute on the device at once. A job that is started while another one executes goes to the
-// second compute engine. The device part of each of the two jobs then counts from the job's start, less the time that
-// the device reports as not executed. It includes the wait until the engine's thread gets the core that both engines
-// share. In the warm-up a job that may co-run executes repeatedly, until it has executed under each of its memory
-// policies on each engine.
+// Jobs co-run if they execute on the device at once. A job that starts while another job executes is submitted to the
+// second compute engine. The device part of each of the two jobs is then measured from the job's start, less the time
+// that the device reports as not executed. This time includes the wait of the engine's thread for the core that both
+// engines share. In the warm-up, a job that may co-run executes repeatedly, until it has executed under each of its
+// memory policies on each engine.
 //
-// After each segment of a job but the last, the scheduler decides which job executes next. The job's device part begins
-// with its first segment and ends with its last one; executions of other jobs in between are not part of it. With
-// launch-ahead the compute engine already has the next segments of the job, and continues without waiting for the
-// scheduler. If the device computes asynchronously, the engine submits segment n+1 while segment n executes. Before it
-// waits for the last segment that it may submit, it waits for the scheduler's decision on the end of the previous
-// segment. That decision may permit further segments, so that the device never runs out of permitted work. After an
-// error of a segment, the segments submitted ahead do not execute.
+// After each segment of a job except the last segment, the scheduler decides which job executes next. The job's device
+// part begins with its first segment and ends with its last segment. Executions of other jobs in between are not part
+// of it. With launch-ahead, the scheduler submits several segments of the job in advance, and the compute engine
+// continues without waiting for the scheduler. If the device computes asynchronously, the engine submits segment n+1
+// while segment n executes. Before the engine waits for the end of the last segment that it may submit, it waits for
+// the scheduler's decision on the end of the previous segment. This decision may permit further segments, so that the
+// device always has permitted work. After an error of a segment, the segments submitted ahead do not execute.
 #pragma once
 
 #include "hal/device_interface.hpp"
@@ -42,23 +42,24 @@ struct DevicePart {
   hal::Concurrency concurrency = hal::Concurrency::alone;
 };
 
-/// The callbacks by which the driver executes a task's jobs on the device. For each requested job they are called in
-/// this order, the first two (launch() and execute()) for each segment. A task has one requested job at a time.
+/// The callbacks by which the driver executes a task's jobs on the device. For each requested job, the driver calls
+/// launch() and execute() once per segment, and then device_part_ended(). A task has at most one requested job at a
+/// time.
 class DeviceClient {
  public:
   /// True if launch() is asynchronous. Constant.
   [[nodiscard]] virtual bool launches() const noexcept { return false; }
-  /// Submits the segment to the device, which may still execute the previous one. Called on a compute engine's thread,
-  /// only if launches() is true and the plan has launch-ahead; must not block. After an error the job has failed, and
-  /// none of its work may be in progress.
+  /// Submits the segment to the device, which may still execute the previous segment. Called on a compute engine's
+  /// thread, only if launches() is true and the plan has launch-ahead; must not block. After an error the job has
+  /// failed. An implementation that returns an error must ensure that no work of the job is in progress.
   virtual Status launch(std::uint32_t) noexcept { return {}; }
   /// Executes a segment. Called on a compute engine's thread. In the warm-up it may be called several times for a job.
   /// Not called if DeviceMemory::prepare() fails.
   virtual Status execute(MemoryPolicy as, std::uint32_t segment) noexcept = 0;
-  /// Reports the end of the device part. Called once for each requested job; must not block. For a job that executed,
-  /// it is called on the compute engine's thread with the result of execute() or prepare(). For a job that did not
-  /// execute, it is called on the scheduler thread: with `cancelled` if the job was withdrawn, or with the error of a
-  /// transfer that the job needed.
+  /// Reports the end of the device part. Called once for each requested job; must not block. If the job executed, this
+  /// function is called on the compute engine's thread, with the result of execute() or prepare(). If the job did not
+  /// execute, this function is called on the scheduler thread. The outcome is then `cancelled` if the job was
+  /// withdrawn, or the error of a transfer that the job needed.
   virtual void device_part_ended(const DevicePart& part) noexcept = 0;
 
  protected:
@@ -67,21 +68,21 @@ class DeviceClient {
 
 class DeviceDriver {
  public:
-  /// The initial state of `scheduler` must be the one for which `memory` was laid out. `clients` is parallel to the
-  /// scheduler's tasks. `device`, `memory` and the clients must outlive the driver.
+  /// `memory` must be laid out for the initial state of `scheduler`. `clients` has one element for each task of the
+  /// scheduler, in the same order. `device`, `memory` and the clients must outlive the driver.
   struct Options {
     /// True if copy engines copy continuously while a job executes, so that executions are measured with concurrent
     /// copies
     bool background_copy = false;
-    /// The memory policies under which jobs co-run, by task. Empty: jobs never co-run, and there is one compute engine
+    /// The memory policies under which jobs co-run, by task. Empty: jobs never co-run, and one compute engine is used
     std::vector<std::vector<MemoryPolicy>> co_run = {};
-    /// The number of segments of a job, by task. Empty: every job is one segment
+    /// The number of segments of a job, by task. Empty: each job has one segment
     std::vector<std::uint32_t> segments = {};
     std::uint32_t launch_ahead = 0; // Plan::launch_ahead
     TransferObserver observer = {};
     /// The maximum part of the time between begin and end of an execution that the driver does not count as execution
-    /// time. More is not subtracted, whatever the device reports. It is the overhead that admission charges in addition
-    /// to the WCET, so that a longer delay is noticed as an excess of the WCET
+    /// time. If the device reports a longer time as not executed, only this maximum is subtracted. The maximum is the
+    /// overhead that admission adds to the WCET. A longer delay is therefore reported as an excess of the WCET
     Duration max_not_executed{0};
     BandwidthControl* bandwidth = nullptr; // notified while the device works; null: there is no bandwidth regulation
     /// Called if an event was lost because its queue was full, which is an error of the executive. Every job is
@@ -102,8 +103,8 @@ class DeviceDriver {
   /// the trace begins with the warm-up.
   void record() noexcept { recording_.store(true, std::memory_order_relaxed); }
 
-  /// Passes an event of a task to the scheduler thread. Each task has one thread that calls this. A job is requested at
-  /// most once, and only after the task's previous job has ended.
+  /// Passes an event of a task to the scheduler thread. For each task, only one thread may call this function. A job is
+  /// requested at most once, and only after the task's previous job has ended.
   void post(const policies::Event& event) noexcept;
 
   /// Returns the number of events that the scheduler core refused; it is 0 unless the executive has an error.
@@ -131,7 +132,7 @@ class DeviceDriver {
     policies::Event event;
     Errc error{};
   };
-  /// A copy engine, which ends transfers in the order in which they begin.
+  /// A copy engine, which ends its transfers in the order of their beginnings.
   struct Direction {
     hal::Engine& engine;
     std::vector<std::unique_ptr<TransferWork>> works; // reused in turn
@@ -167,7 +168,8 @@ class DeviceDriver {
   DeviceMemory& memory_;
   const Options options_;
   std::vector<std::unique_ptr<TaskChannel>> links_;
-  std::vector<policies::Event> requests_; // requests that are decided together; its capacity is reserved
+  std::vector<policies::Event> requests_; // the requests of one call of take_events(); the capacity is reserved in
+                                          // advance
   Compute compute_;
   std::unique_ptr<Compute> beside_; // null: jobs never co-run
   Direction in_, out_;

@@ -10,7 +10,7 @@ std::uint32_t chunks_for(Bytes size, Bytes chunk) {
   return static_cast<std::uint32_t>(round_up(size, chunk).count / chunk.count);
 }
 
-/// Returns the part of `contents` that lies in its `index`-th chunk.
+/// Returns the part of `contents` that chunk number `index` contains.
 std::span<const std::byte> part_of(std::span<const std::byte> contents, std::size_t index, Bytes chunk) {
   const std::size_t begin = std::min(index * chunk.count, contents.size());
   return contents.subspan(begin, std::min<std::size_t>(chunk.count, contents.size() - begin));
@@ -172,7 +172,7 @@ Result<> DeviceMemory::upload(std::span<const std::byte> contents, hal::Chunk ch
 
 Result<> DeviceMemory::fill_store(const TaskMemory& task, std::uint32_t index) {
   const std::uint32_t slot = task.swap_slots[index].slot;
-  if (slot >= task.arena.constant) return {}; // state begins as zeros, and so does the store
+  if (slot >= task.arena.constant) return {}; // recurrent state begins as zeros, and the store is initially zero
   return store_->fill(first_.back() + index, part_of(task.constants, slot, device_.chunk_size()));
 }
 
@@ -264,8 +264,8 @@ void DeviceMemory::begin_load(const policies::Transfer& transfer) noexcept {
   store_->begin_load(number(transfer), device_.window(frames_[transfer.frame]));
 }
 
-/// Announces the copy to the store. If digests are kept, it is not announced, because save() computes the digest first
-/// and may find that no copy is needed.
+/// Announces the copy to the store. Does not announce the copy if digests are kept, because save() then computes the
+/// digest first, and may find that no copy is needed.
 void DeviceMemory::begin_save(const policies::Transfer& transfer) noexcept {
   if (!places_[number(transfer)].copied_out) return;
   copies_out_.fetch_add(1, std::memory_order_relaxed);
@@ -283,8 +283,8 @@ Expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noe
   return Unexpected(outcome.error());
 }
 
-/// Records that the slot of the transfer holds its frame. If another slot is still recorded as the holder of this
-/// frame, it no longer holds it.
+/// Records that the transfer's slot holds the transfer's frame. If another slot is recorded as the holder of this
+/// frame, removes that record.
 void DeviceMemory::hold(const policies::Transfer& transfer) noexcept {
   auto& holder = holders_[transfer.frame];
   if (holder && places_[*holder].holds == frames_[transfer.frame]) places_[*holder].holds.reset();
@@ -319,7 +319,7 @@ Expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noe
 }
 
 /// Unmaps the slot and copies its contents to the store, unless they are unchanged; `copied` says if they were copied.
-/// The digest is computed before the copy, so that it is that of the contents that the task wrote.
+/// Computes the digest before the copy, so that the digest describes the contents that the task wrote.
 Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept {
   const std::byte* const window = device_.window(*place.holds);
   hal::Digest digest;

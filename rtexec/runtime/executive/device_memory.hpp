@@ -1,23 +1,24 @@
 // The device memory of a run: one arena for each task, the chunks in it, and the transfers that move them.
 //
 // An arena is one contiguous range of addresses, divided into slots of the size of a chunk, at which physical chunks
-// are mapped. Slots that are never swapped keep their chunk. Carry chunks hold what must survive between two segments.
-// Tasks of one level (PlannedTask::device_class) map the same carry chunks, because only one of their jobs at a time is
-// between two segments. If the plan says so, the scratch of all tasks maps the same chunks, because one job executes at
-// a time. If two jobs co-run, one of them uses the first of these chunks, the other one the last of them. Swap slots
-// share a pool of chunks, the frames. A load gives a frame to a slot, a save takes it away, as the scheduler core
-// decides. All chunks are created during set-up and recycled afterwards.
+// are mapped. Slots that are never swapped keep their chunk. Carry chunks contain the live state of a job across
+// preemption between two segments. Tasks of one level (PlannedTask::device_class) map the same carry chunks, because
+// only one of their jobs at a time is between two segments. If the plan shares scratch memory
+// (Options::shared_scratch), the scratch of all tasks maps the same chunks, because one job executes at a time. If two
+// jobs co-run, one job uses the first of these chunks, and the other job uses the last of these chunks. Swap slots
+// share a pool of chunks, called frames. The scheduler core decides on loads and saves: a load assigns a frame to a
+// slot, and a save frees the frame. All chunks are created during set-up and recycled afterwards.
 //
 // Threading: one thread makes the set-up calls. load() runs on the copy-in engine's thread, save() on the copy-out
-// engine's, and prepare() runs on the compute engine's. They may run concurrently for different tasks, or for different
-// slots of a task whose constants are streamed. None of them allocates.
+// engine's thread, and prepare() on the compute engine's thread. These three functions may run concurrently for
+// different tasks, or for different slots of a task whose constants are streamed. None of these functions allocates.
 //
-// A slot of streamed constants loses its frame without a save: the frame is simply loaded for another slot. From then
-// on the previous slot holds no contents. It may still map the frame, until another chunk is loaded there.
+// A slot of streamed constants loses its frame without a save, when the frame is loaded for another slot. The slot then
+// holds no contents. The slot may still map the frame, until another chunk is loaded for this slot.
 //
 // No job executes on memory of another job, even after failures. prepare() lets a job execute only if each slot that it
-// reads maps the chunk that the slot holds. If unmapping a chunk fails, the chunk may nevertheless be given to another
-// slot. The old mapping is removed before the old slot maps another chunk.
+// reads maps the chunk that the slot holds. If unmapping a chunk fails, the chunk may nevertheless be assigned to
+// another slot. The old mapping is removed before the old slot maps another chunk.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -42,7 +43,7 @@ struct TaskMemory {
   std::span<const std::byte> constants;
   Arena arena;
   std::vector<SwapSlot> swap_slots;
-  bool scratch_at_end = false; // true: the task maps the last of the shared scratch chunks
+  bool scratch_at_end = false; // true: the task maps the last chunks of the shared scratch, instead of the first ones
   /// The swap slots that each segment reads, by segment, if constants are streamed. Empty: all slots hold their chunks
   /// while a job executes
   std::vector<SlotRange> reads = {};
@@ -50,14 +51,14 @@ struct TaskMemory {
   std::optional<std::uint32_t> carry_group = {};
 };
 
-/// Returns the memory of a task that is never swapped. It has chunks of its own, except that its scratch is shared with
-/// other tasks.
+/// Returns the memory of a task that is never swapped. The task has its own chunks, except that it shares its scratch
+/// with other tasks.
 [[nodiscard]] TaskMemory resident_memory(const MemoryDemand& demand, std::span<const std::byte> constants, Bytes chunk);
 
 /// The numbers of transfers so far.
 struct SwapCounters {
-  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // in chunks; drops and skips are evictions without a copy,
-                                                            // of constant and of unchanged contents
+  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // in chunks; drops: evictions of constant contents; skips:
+                                                            // evictions of unchanged contents; neither copies
 };
 
 class DeviceMemory {
@@ -65,25 +66,24 @@ class DeviceMemory {
   struct Options {
     std::uint32_t frames = 0;   // number of chunks that the swap slots of all tasks share
     bool shared_scratch = true; // the scratch of all tasks maps the same chunks
-    /// The number of shared scratch chunks. Absent: as many as the task with the largest scratch has
+    /// The number of shared scratch chunks. Absent: the number of chunks of the largest scratch of a task
     std::optional<std::uint32_t> scratch_chunks = {};
     bool skip_unchanged = false;
     bool verify = false;
-    bool background_copy = false; // true: background_copy() will be called, so that spare chunks are created
+    bool background_copy = false; // true: background_copy() will be called, and needs spare chunks
     OpenStore open_store;         // opens the store; required if there are swap slots, or for background_copy()
   };
 
-  /// Creates the chunks and fills them: with the constants that `tasks` holds, and with zeros elsewhere. The initial
-  /// contents of swap slots are written to the store, and these slots hold no chunk yet. The device's copy-in engine
-  /// copies contents. `device` must outlive the returned object.
+  /// Creates the chunks, and fills them with the constants in `tasks` and with zeros elsewhere. Writes the initial
+  /// contents of swap slots to the store; swap slots then hold no chunk yet. The device's copy-in engine copies
+  /// contents. `device` must outlive the returned object.
   [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device,
                                                                      std::span<const TaskMemory> tasks,
                                                                      const Options& options);
-  /// Set-up. Runs `work` while every swap slot of `task` maps some chunk, with any contents. This is for drivers that
+  /// Set-up. Runs `work` while every swap slot of `task` maps some chunk, with any contents. Needed for drivers that
   /// require mapped addresses as arguments.
   [[nodiscard]] Result<> with_all_slots(std::uint32_t task, const std::function<Result<>()>& work);
-  /// Loads the swap slots that are resident in the scheduler's initial state `at_first`. This is the last step of
-  /// set-up.
+  /// Loads the swap slots that are resident in the scheduler's initial state `at_first`. Last step of set-up.
   [[nodiscard]] Result<> bring_in(const policies::DeviceScheduler::State& at_first);
   ~DeviceMemory();
 
@@ -98,24 +98,24 @@ class DeviceMemory {
   /// Sets the counters to 0. Must be called while no transfer is in progress.
   void reset_counters() noexcept;
 
-  /// Each load() or save() of a transfer must be announced by one of these functions, on the same thread and in the
-  /// same order. The copy may begin at once.
+  /// The next two functions announce a load() or save(). Each load() and each save() of a transfer must be announced,
+  /// by the thread that will execute it, and in the order of execution. The copy may begin at once.
   void begin_load(const policies::Transfer& transfer) noexcept;
   void begin_save(const policies::Transfer& transfer) noexcept;
-  /// Fills the frame of the transfer from the store, and maps the frame at its slot. Normally it is mapped during the
-  /// copy. While other contents are copied out, mapping is delayed, at most until the last missing slot of the task is
-  /// loaded. The reason is that a GPU may change a mapping only between its copies out. On an H200 mapping then takes 1
-  /// ms instead of 40 us. After an error the slot holds no chunk, and is unmapped if possible. Returns the number of
-  /// bytes copied, or io_error, corrupted, or an error of the device.
+  /// Fills the frame of the transfer from the store, and maps the frame at its slot. Normally, the frame is mapped
+  /// during the copy. While other contents are copied out, mapping is delayed, at most until the last missing slot of
+  /// the task is loaded. The reason is that a GPU may change a mapping only between its copies out: on an H200, mapping
+  /// then takes 1 ms instead of 40 us. After an error the slot holds no chunk, and is unmapped if possible. Returns the
+  /// number of bytes copied, or io_error, corrupted, or an error of the device.
   [[nodiscard]] Expected<Bytes, Errc> load(const policies::Transfer& transfer) noexcept;
   /// Unmaps the slot, and copies its frame to the store unless the contents are constant or unchanged. After an error
-  /// the slot still holds its chunk, and maps it again if possible. Returns the number of bytes copied.
+  /// the slot still holds its chunk, and the chunk is mapped again if possible. Returns the number of bytes copied.
   [[nodiscard]] Expected<Bytes, Errc> save(const policies::Transfer& transfer) noexcept;
   /// Maps slots that an error left unmapped. Called just before a segment of a job of `task` executes. If this fails,
   /// the job must not execute. Returns device_fault if a slot holds no chunk, or an error of the device.
   [[nodiscard]] Status prepare(std::uint32_t task, std::uint32_t segment) noexcept;
-  /// Copies a spare chunk, to keep the copy engine of that direction busy. Each call must be announced by
-  /// begin_background_copy(), as begin_load() announces load().
+  /// Copies a spare chunk, to keep one copy engine busy: copy-out if `out` is true, copy-in otherwise. Each call must
+  /// be announced by begin_background_copy(), as begin_load() announces load().
   void begin_background_copy(bool out) noexcept;
   [[nodiscard]] Status background_copy(bool out) noexcept;
 
@@ -171,11 +171,11 @@ class DeviceMemory {
   std::vector<SlotPlace> places_;                   // the swap slots of all tasks, task after task
   std::vector<std::size_t> first_;                  // by task: the index of its first swap slot in `places_`
   std::vector<std::vector<SlotRange>> reads_;       // by task
-  std::vector<std::optional<std::size_t>> holders_; // by frame: the index in `places_` of the slot for which it was
-                                                    // last loaded
+  std::vector<std::optional<std::size_t>> holders_; // by frame: the index in `places_` of the slot for which the frame
+                                                    // was last loaded
   std::vector<hal::Digest> digests_;                // digests of the stored copies; empty if they are not needed
   std::vector<char> torn_;                          // by swap slot: not 0 if the last save of its stored copy failed
-  std::atomic<unsigned> copies_out_{0};             // number of copies announced and not ended
+  std::atomic<unsigned> copies_out_{0};             // number of copies out that are announced and have not ended
   std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
 };
 

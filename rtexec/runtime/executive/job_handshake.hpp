@@ -1,6 +1,6 @@
-// Passes a job between the threads of a task. The release thread begins the job. The device, or the thread that cancels
-// the job there, gives it back. The completion thread ends it. There is one job at a time. No function blocks; threads
-// wait only for the two signals.
+// Passes a job between the threads of a task. The release thread begins the job. The thread that ends or cancels the
+// job's device part passes the job to the completion thread. The completion thread ends the job. A task has at most one
+// job in progress. No function blocks; threads wait only for the two signals.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -25,7 +25,7 @@ class JobHandshake {
   }
 
   /// Passes the job to the completion thread. Called by the thread that holds the job after its device part. The
-  /// completion thread sees everything that this thread wrote.
+  /// completion thread then sees all earlier writes of the calling thread.
   void give_back() noexcept {
     returned_.fetch_add(1, std::memory_order_release);
     for_completion.raise();
@@ -41,15 +41,15 @@ class JobHandshake {
     for_release.raise();
   }
 
-  // Returns the progress of the jobs. Any thread.
+  // Returns the progress of the jobs, for the heartbeat. Any thread.
   [[nodiscard]] Progress progress() const noexcept {
     const std::uint64_t jobs = ended_.load();
     return {.steps = jobs, .due = begun_.load() != jobs};
   }
 
   hal::Signal for_release;    // wakes the release thread: a job has ended, or the run stops
-  hal::Signal for_completion; // wakes the completion thread: the device part has ended, or no further release will
-                              // follow
+  hal::Signal for_completion; // wakes the completion thread: the device part has ended, or no further job will be
+                              // released
 
  private:
   std::atomic<std::uint64_t> begun_{0}, returned_{0}, ended_{0}; // numbers of jobs, the warm-up included

@@ -24,12 +24,12 @@ class MachineClaims {
 
   [[nodiscard]] Requirement hold_idle_states();
   /// Claims the cores of the placement, and takes over its cpuset partition. If `exclusive` is true, a core that
-  /// another run holds is a refusal even if the set allows a degraded run.
+  /// another run holds refuses the requirement, even if the set allows a degraded run.
   [[nodiscard]] Requirement take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive);
-  /// Locks the clocks of the cores and of the device, if the set requests it. The run that holds the cores also holds
-  /// their clocks.
+  /// Locks the clocks of the cores and of the device, if the set requests it. A run that holds the cores thereby also
+  /// holds their clocks.
   [[nodiscard]] std::vector<Requirement> lock_clocks(const Placement& placement);
-  /// Keeps the cores out of idle states, if the set requests it. Returns nullopt if it does not.
+  /// Keeps the cores out of idle states, if the set requests it. Returns nullopt if the set does not request it.
   [[nodiscard]] std::optional<Requirement> keep_cores_awake(const Placement& placement);
   /// Starts the interference load (observation/interference_load.hpp) on the cores of the set.
   [[nodiscard]] Requirement start_interference(const Placement& placement);

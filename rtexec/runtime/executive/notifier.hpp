@@ -30,8 +30,8 @@ class Notifier {
 
   /// Ends the thread, after it has reported all queued notices.
   void end();
-  /// Returns the text of the exception that a user's function threw. No function is called after an exception. Empty:
-  /// none was thrown. Any thread.
+  /// Returns the text of the exception that a user's function threw, or an empty text if no function threw. No function
+  /// is called after an exception. Any thread.
   [[nodiscard]] std::string failure() const { return failed_.load() ? failure_ : ""; }
   /// Returns the number of notices after that exception, which are not reported.
   [[nodiscard]] std::uint64_t uncalled() const noexcept { return uncalled_.load(); }
@@ -44,7 +44,7 @@ class Notifier {
   Call call_;
   hal::Signal& noticed_;
   Next next_;
-  std::string failure_; // written before failed_
+  std::string failure_; // text of the exception; written before failed_ is set
   std::atomic<bool> failed_{false}, ending_{false};
   std::atomic<std::uint64_t> uncalled_{0};
   hal::Thread thread_;

@@ -14,14 +14,16 @@ void add_core(std::set<unsigned>& cores, const hal::ThreadSettings& thread) {
   if (thread.core) cores.insert(*thread.core);
 }
 
-// FIFO priorities. Those of the scheduler and the compute engine are above those of all tasks, so that a decision never
+// FIFO priorities. The scheduler and the compute engine have higher priorities than all tasks, so that a decision never
 // waits for a job.
 constexpr int scheduler_priority = 98;
-// Below the priorities of CPU parts, because the copy engines of a host device use the CPU for long times
+// The priority of the copy engines is below the priorities of CPU parts, because copy engines of a host device use the
+// CPU for long times
 constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
-constexpr int max_on_core = highest_task_priority - copy_priority; // real-time tasks of one core, each with a priority
-                                                                   // above the copy engines
+constexpr int max_on_core = highest_task_priority - copy_priority; // maximum number of real-time tasks of one core;
+                                                                   // each task has its own priority above the copy
+                                                                   // engines
 
 hal::Reservation implicit(const CpuReservation& planned) {
   return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
@@ -62,7 +64,7 @@ class Placer {
 
   bool is_online(unsigned core) const { return std::ranges::find(online_, core) != online_.end(); }
 
-  /// Chooses the core of each thread. Returns true if the compute engine shares its core with no task.
+  /// Chooses the core of each thread. Returns true if no task uses the core of the compute engine.
   bool choose_cores() {
     placement_.needs = absent_cores(set_, plan_);
     const auto usable = [this](unsigned core) { return is_online(core) ? core : online_.front(); };
@@ -86,7 +88,7 @@ class Placer {
     return plan_.swap && (board_.computes_on_core() || tasks_.device.completion == Completion::spin);
   }
 
-  /// Chooses the scheduling class that the plan is made for if the machine grants it, else SCHED_OTHER.
+  /// Chooses the scheduling class of the plan if the machine grants this class, and SCHED_OTHER otherwise.
   void choose_policy() {
     const ThreadPolicy planned = plan_.services ? ThreadPolicy::deadline : ThreadPolicy::fifo;
     const bool reserved = planned == ThreadPolicy::deadline;
@@ -106,8 +108,8 @@ class Placer {
             "Use a kernel with CONFIG_HZ of 250 or more.");
   }
 
-  /// Adds a refused requirement for each real-time task that gets no FIFO priority of its own on its core. Admission
-  /// assumes that each has one.
+  /// Adds a refused requirement for each real-time task that shares its FIFO priority with another task of its core.
+  /// Admission assumes that each real-time task has its own priority.
   void check_priorities() {
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i) {
       if (!is_real_time(i) || rank_on_core(i) < max_on_core) continue;
@@ -131,8 +133,8 @@ class Placer {
     placement_.needs.back().instead = "SCHED_DEADLINE threads are not pinned to their cores";
   }
 
-  /// Returns the settings of a thread in the chosen class. If that is SCHED_DEADLINE and `reservation` is absent, the
-  /// thread is SCHED_OTHER.
+  /// Returns the settings of a thread in the chosen class. If the chosen class is SCHED_DEADLINE and `reservation` is
+  /// absent, the thread gets SCHED_OTHER.
   hal::ThreadSettings settings(const std::string& name, unsigned core, int priority,
                                const std::optional<CpuReservation>& reservation) const {
     hal::ThreadSettings result{.name = name, .core = core, .fifo_priority = 0, .reservation = {}};
@@ -160,8 +162,8 @@ class Placer {
     placement_.copy_out = settings("copy-out", service_core_, copy_priority, copying);
   }
 
-  /// Places the second compute engine on the core of the first one, with the same priority. It executes while the first
-  /// one waits.
+  /// Places the second compute engine on the core of the first compute engine, with the same priority. The second
+  /// engine executes while the first engine waits.
   void share_compute_core() {
     placement_.beside = settings("beside", compute_core_, engine_priority, std::nullopt);
     placement_.beside->stack = placement_.compute.stack;
@@ -170,7 +172,7 @@ class Placer {
             "Set threads = \"fifo\" in [executive], or co_run = false in [device].");
   }
 
-  /// Returns the number of tasks on the task's core that are more urgent than it.
+  /// Returns the number of tasks on the same core that are more urgent than task `index`.
   int rank_on_core(std::size_t index) const {
     int rank = 0;
     for (std::size_t i = 0; i < tasks_.tasks.size(); ++i)
@@ -192,8 +194,8 @@ class Placer {
   const Plan& plan_;
   const hal::Machine& machine_;
   const std::vector<unsigned> online_;
-  ThreadPolicy policy_ = ThreadPolicy::automatic; // `automatic` stands for SCHED_OTHER, which is used if the planned
-                                                  // class is not granted
+  ThreadPolicy policy_ = ThreadPolicy::automatic; // `automatic` means SCHED_OTHER, which is used if the machine does
+                                                  // not grant the planned class
   unsigned compute_core_ = 0, service_core_ = 0;
   std::vector<unsigned> cores_; // cores of the CPU parts, by task
   Placement placement_;

@@ -1,5 +1,5 @@
-// The placement of a run's threads: the core of each thread, and its FIFO priority or SCHED_DEADLINE reservation, as
-// far as the machine permits them.
+// The placement of a run's threads: the core of each thread, and its FIFO priority or SCHED_DEADLINE reservation, if
+// the machine grants them.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>
@@ -20,10 +20,10 @@ namespace rtexec::executive {
 inline constexpr int engine_priority = 97;
 
 struct Placement {
-  std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: cpusets that keep each core's reservations
-                                                   // apart
+  std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: cpusets that isolate the reservations of each
+                                                   // core
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
-  std::optional<hal::ThreadSettings> beside;            // of the second compute engine; present if jobs co-run
+  std::optional<hal::ThreadSettings> beside;            // settings of the second compute engine; present if jobs co-run
   std::vector<hal::ThreadSettings> release, completion; // settings of the tasks' threads, by task
   std::vector<Requirement> needs;
 };
@@ -38,16 +38,16 @@ struct Placement {
 
 /// Returns DeviceDriver::Options::max_not_executed: the maximum part of the time between begin and end of an execution
 /// that is not counted as execution time. On a host device it is unlimited, so that the time of other programs on the
-/// compute engine's core is never counted. But it is 0 if other threads of this run use that core; the time of these
-/// threads is then counted as the job's. On any other device it is the overhead that admission charges in addition to
-/// the WCET.
+/// compute engine's core is never counted. But the maximum is 0 if other threads of this run use that core; the time of
+/// these threads then counts as the job's execution time. On any other device, the maximum is the overhead that
+/// admission adds to the WCET.
 [[nodiscard]] Duration max_not_executed(const Placement& placement, const Board& board);
 
 /// Returns the cores that execute parts of real-time jobs, or the threads that feed the device.
 [[nodiscard]] std::set<unsigned> serving_cores(const Placement& placement, const std::vector<Task>& tasks);
 /// Returns the cores that execute parts of any jobs.
 [[nodiscard]] std::set<unsigned> cores_of_jobs(const Placement& placement);
-/// Returns the cores of cores_of_jobs(), and those of the service threads (scheduler and engines).
+/// Returns the cores of cores_of_jobs(), and the cores of the service threads (scheduler and engines).
 [[nodiscard]] std::set<unsigned> cores_of_threads(const Placement& placement);
 
 [[nodiscard]] SchedulingClass scheduling_of(const hal::ThreadSettings& settings);

@@ -20,8 +20,8 @@ bool ReleaseWait::for_release(policies::ReleaseGrid& grid) noexcept {
   return gate_ ? for_trigger(grid) : until(grid.next());
 }
 
-/// Waits for the next trigger. Pending triggers coalesce, and their job reads the newest sample. If the source of the
-/// inputs has failed, a job is released in each period, so that the failure is reported.
+/// Waits for the next trigger. Pending triggers coalesce into one job, which reads the newest sample. If the source of
+/// the inputs has failed, a job is released in each period, so that the failure is reported.
 bool ReleaseWait::for_trigger(policies::ReleaseGrid& grid) noexcept {
   for (;;) {
     const std::uint32_t seen = handshake_.for_release.value();

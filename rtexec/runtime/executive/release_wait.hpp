@@ -1,6 +1,6 @@
-// The waits of a task's release thread: for the start of the run, for the next release, and for the end of a job. A
-// timer causes releases at the instants of a grid, or triggers cause them. A trigger that comes less than a period
-// after the previous release is delayed by a SporadicGate.
+// The waits of a task's release thread: for the start of the run, for the next release, and for the end of a job.
+// Either a timer causes releases at the instants of a grid, or triggers cause releases. A trigger that comes less than
+// a period after the previous release is delayed by a SporadicGate.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -18,7 +18,8 @@
 
 namespace rtexec::executive {
 
-/// Functions are for the release thread unless they say otherwise. The constructor's arguments must outlive the object.
+/// Called by the release thread, unless a function's comment states otherwise. The constructor's arguments must outlive
+/// the object.
 class ReleaseWait {
  public:
   ReleaseWait(const Task& task, channels::TaskIo& io, RunControl& control, JobHandshake& handshake,
@@ -31,10 +32,10 @@ class ReleaseWait {
         gate_(task.trigger == Trigger::timer ? std::nullopt : std::optional(policies::SporadicGate(task.period))) {}
 
   /// Waits for the start of the run and returns its instant, or nullopt if the run stops before it starts. Drops inputs
-  /// that arrive meanwhile, since other tasks may warm up for long.
+  /// that arrive during this wait, which may be long because other tasks warm up.
   [[nodiscard]] std::optional<Instant> for_start() noexcept;
-  /// Waits for the next release. If triggers release the task, moves the next release of `grid` to that of the trigger.
-  /// Returns false if the run stops before the release.
+  /// Waits for the next release. If triggers release the task, moves the next release of `grid` to the release of the
+  /// trigger. Returns false if the run stops before the release.
   [[nodiscard]] bool for_release(policies::ReleaseGrid& grid) noexcept;
   /// Waits until the task has no job in progress. Returns false if the run stops before that.
   [[nodiscard]] bool for_job_end() noexcept;
@@ -43,15 +44,15 @@ class ReleaseWait {
   /// Waits until the task has no job in progress, even if the run stops.
   void for_last_job_end() noexcept;
 
-  /// True if triggers release the task, false if a timer does.
+  /// True if triggers release the task, false if a timer releases the task.
   [[nodiscard]] bool is_triggered() const noexcept { return gate_.has_value(); }
-  /// Must be called when the release at `nominal` has become a job or was dropped. The next trigger is then delayed to
-  /// at least one period after `nominal`.
+  /// Records that the release at `nominal` has become a job or was dropped. The next trigger is then delayed to at
+  /// least one period after `nominal`. Must be called for each release.
   void released(Instant nominal) noexcept {
     if (gate_) gate_->release(nominal);
   }
-  /// Returns the instant of the event that requested the job released at `nominal`: the instant of its trigger, or the
-  /// release itself if a timer causes it.
+  /// Returns the instant of the event that requested the job released at `nominal`: the instant of its trigger, or
+  /// `nominal` if a timer causes the release.
   [[nodiscard]] Instant event_of(Instant nominal) const noexcept { return gate_ ? gate_->asked() : nominal; }
 
   /// Triggers a job, which is released at `at` or later. Any thread.

@@ -10,8 +10,8 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Returns the size of the workloads' page-locked buffers that are still to be allocated. It does not include buffers
-/// that the plan's demand contains, or the copies of constants, which are already allocated.
+/// Returns the size of the workloads' page-locked buffers that are still to be allocated. Excludes buffers that the
+/// plan's demand contains. Also excludes the copies of constants, which are already allocated.
 Bytes host_buffers(const LoadedSet& set, const Plan& plan) {
   Bytes all;
   if (set.board.unified_memory) return all;

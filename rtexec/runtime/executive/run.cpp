@@ -9,10 +9,10 @@ namespace rtexec::executive {
 
 namespace {
 
-/// The time from when the last thread is ready to the instant from which releases count.
+/// The time from the instant when the last thread is ready to the start of the run, from which releases count.
 constexpr Duration lead_time = std::chrono::milliseconds(20);
 
-/// Returns the maximum number of jobs of a task that can end in a run of this duration, but no more than `most`.
+/// Returns the maximum number of jobs of a task that can end in a run of this duration, limited to `most`.
 std::size_t jobs_of(const Task& task, std::optional<Duration> duration, std::size_t most) {
   return duration ? std::min(static_cast<std::size_t>(*duration / task.period) + 1, most) : most;
 }
@@ -71,8 +71,9 @@ bool Run::trigger(std::string_view task) noexcept {
   return true;
 }
 
-/// Waits until the compute engines have returned from the last job, and then destroys the workloads, and after them the
-/// device. The wait is needed because the task's threads may see the end of a job before the engine returns from it.
+/// Waits until the compute engines have returned from the last job. Then destroys the workloads, and after them the
+/// device. The wait is needed because a task's threads may see the end of a job before the engine's call for this job
+/// returns.
 Run::~Run() {
   heartbeat_.reset();
   end_threads();
@@ -187,8 +188,8 @@ Result<> Run::start_threads(const Placement& placement) {
     TaskRun& run = *runs_[i];
     run.connect(*driver_);
     if (bandwidth_ && placement.release[i].core) run.regulate(*bandwidth_, *placement.release[i].core);
-    // The completion thread is started first. If only the release thread could be started, it would wait for the end of
-    // its warm-up for ever.
+    // The completion thread is started first. If only the release thread could be started, the release thread would
+    // wait forever for the end of its warm-up.
     if (const auto started = start_thread(placement.completion[i], [&run] { run.completion_loop(); }); !started)
       return started;
     if (const auto started = start_thread(placement.release[i], [&run] { run.release_loop(); }); !started)

@@ -1,5 +1,5 @@
-// One run of an executive, from its plan to its report: the implementation of Executive, and the state that its
-// functions share. Owns workloads, device and threads. The threading rules are those of Executive.
+// One run of an executive, from its plan to its report. This is the implementation of Executive, and the state that its
+// functions share. A run owns workloads, device and threads. The threading rules of Executive apply.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -35,8 +35,8 @@ class Run {
 
   Result<> start();
   Result<> startable() const;
-  /// Acquires everything that the set requires from the machine, and returns the results. Continues after a refusal, so
-  /// that one call reports all failures. Called by start(), or without a start() to find out if the run could begin.
+  /// Acquires all resources that the set requires from the machine, and returns the results. Continues after a refusal,
+  /// so that one call reports all failures. Called by start(), or instead of start() to check if the run could begin.
   std::vector<Requirement> ask(Placement& placement);
   /// Checks the cameras, messages and folders of the tasks, and returns all results. Called instead of start(), which
   /// reports only the first failure.
@@ -57,7 +57,7 @@ class Run {
   ChainRuns chains_;
 
  private:
-  /// A thread whose page faults are counted from the start of the run on, which is the instant `started_`.
+  /// A thread whose page faults are counted from the start of the run (`started_`).
   struct Watched {
     std::string name;
     SchedulingClass scheduling;

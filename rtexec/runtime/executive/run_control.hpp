@@ -12,14 +12,14 @@ namespace rtexec::executive {
 
 class TaskRun;
 
-/// A task whose policy can end the run, and the cause that is reported if it does.
+/// A task whose policy can end the run, and the cause that is then reported.
 struct Stopper {
   const Task* task = nullptr;
   StopCause cause = StopCause::none;
 };
 
 struct RunControl {
-  // The warm-up. Release threads write these members; the owner's thread, which makes the calls on the executive, reads
+  // The warm-up. Release threads write these members; the owner's thread, which calls the functions of Executive, reads
   // them
   std::atomic<std::uint32_t> warmed_up{0}; // number of tasks whose warm-up has ended
   std::atomic<const TaskRun*> warm_up_failed{nullptr};
@@ -27,9 +27,9 @@ struct RunControl {
   hal::Signal warm_up_ended;
 
   // The start. Written by the owner's thread, read by release threads
-  std::atomic<std::int64_t> start{0};       // the instant from which releases count, ns on CLOCK_MONOTONIC; 0 before it
-                                            // is known
-  std::atomic<std::int64_t> end{INT64_MAX}; // the instant from which on no job is released, in ns; written before
+  std::atomic<std::int64_t> start{0};       // the instant from which releases count, ns on CLOCK_MONOTONIC; 0: not
+                                            // known yet
+  std::atomic<std::int64_t> end{INT64_MAX}; // no job is released at or after this instant, in ns; written before
                                             // `start`
   std::atomic<bool> stopping{false};
   hal::Signal started; // raised at the start, and when the run stops

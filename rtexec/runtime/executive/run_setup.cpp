@@ -13,8 +13,9 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Returns the group of tasks with which the task shares its carry chunks: its level. Only one job of a level can be
-/// between two segments. All top-class jobs can be, so that top-class tasks share nothing.
+/// Returns the group of tasks with which the task shares its carry chunks: its level (PlannedTask::device_class). Only
+/// one job of a level can be between two segments. All jobs of the top class can be between two segments at once, so
+/// that top-class tasks share no carry chunks.
 std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
   return task.device_class == 0 ? std::nullopt : std::optional(task.device_class);
 }
@@ -23,11 +24,13 @@ std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
 
 std::vector<Requirement> Run::ask(Placement& placement) {
   std::vector<Requirement> needs;
-  static_cast<void>(hal::Machine().clear_left_over_partition()); // what it cannot remove, `rtexec probe` reports
-  static_cast<void>(hal::restore_clocks(hal::Machine()));        // what it cannot restore, `rtexec restore` reports
+  static_cast<void>(hal::Machine().clear_left_over_partition()); // `rtexec probe` reports a partition that cannot be
+                                                                 // removed
+  static_cast<void>(hal::restore_clocks(hal::Machine()));        // `rtexec restore` reports clocks that cannot be
+                                                                 // restored
   needs.push_back(room_in_host_memory(set_, plan_, setup_));
-  const bool has_room = !needs.back().refused; // if there is no room, nothing more is allocated, since the kernel might
-                                               // kill the process
+  const bool has_room = !needs.back().refused; // false: nothing more is allocated, because the kernel might kill the
+                                               // process
   if (has_room) {
     const auto locked = hal::lock_memory();
     needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));
@@ -150,8 +153,8 @@ Result<> Run::fit_out_device(const Placement& placement) {
   return fill_device();
 }
 
-/// Starts watching clocks and stolen time. Reads the clocks once before the first job. So their rates are known even if
-/// no status page can be published, whose thread reads them later.
+/// Starts watching clocks and stolen time. Reads the clocks once before the first job. Later, the thread of the status
+/// page reads the clocks. The first reading makes the rates known even if no status page can be published.
 void Run::watch_cores(const Placement& placement) {
   const unsigned compute_core = placement.compute.core.value_or(set_.compute_core);
   clocks_.watch(cores_of_jobs(placement), compute_core, *device_);
@@ -163,7 +166,8 @@ void Run::watch_cores(const Placement& placement) {
     steal_.add(runs_[i]->statistics(), placement.release[i].core.value_or(plan_.tasks[i].core));
 }
 
-/// Prepares the engines' threads for tracing, because otherwise their first trace event would take a lock.
+/// Prepares the engines' threads for tracing. Without this preparation, the first trace event of a thread would take a
+/// lock.
 Result<> Run::prepare_engines() {
   std::vector<hal::EngineKind> engines = compute_engines();
   engines.insert(engines.end(), {hal::EngineKind::copy_in, hal::EngineKind::copy_out});
@@ -183,7 +187,7 @@ Result<std::unique_ptr<hal::BackingStore>> Run::open_store(hal::Device& device, 
                               pageable ? hal::HostMemoryKind::pageable : hal::HostMemoryKind::page_locked);
 }
 
-/// Lays out the device memory with the initial contents, and binds each workload to its addresses.
+/// Lays out the device memory with the initial contents, and binds each workload to its device addresses.
 Result<> Run::fill_device() {
   std::vector<TaskMemory> task_memories;
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i)

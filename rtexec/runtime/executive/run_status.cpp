@@ -32,8 +32,8 @@ void Run::record_plan() {
   for (const std::string& line : degraded_) traces::degraded(line.c_str());
 }
 
-/// Traces what the machine granted: the scheduling class of each thread, and what the device and the store found out
-/// about themselves.
+/// Traces the probed state of the machine: the granted scheduling class of each thread, and the properties that the
+/// device and the store report.
 void Run::record_probes(const Placement& placement) const {
   const auto probe = [](const std::string& service, const std::string& found) {
     traces::probe(service.c_str(), found.c_str());

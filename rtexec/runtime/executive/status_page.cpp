@@ -29,8 +29,8 @@ constexpr std::uint32_t max_tasks = 4096; // a page with more tasks, or more cha
 constexpr Duration retry_after = 5ms;
 constexpr int max_tries = 400;
 
-/// The header of a page. It is followed by RunStatus, a TaskStatus for each task and a ChainStatus for each chain. The
-/// size of each is a multiple of a word.
+/// The header of a page. After the header follow RunStatus, a TaskStatus for each task and a ChainStatus for each
+/// chain. The size of each of these structs is a multiple of a word.
 struct PageHeader {
   PageOwner owner;
   std::uint64_t size = 0; // size of the whole page
@@ -54,7 +54,7 @@ constexpr std::size_t size_of_page(std::size_t tasks, std::size_t chains) {
 
 template <class Item> std::span<std::byte> bytes_of(Item& item) { return std::as_writable_bytes(std::span(&item, 1)); }
 
-/// Copies `bytes` to `at`, and advances `at` beyond them. take() copies in the other direction.
+/// Copies `bytes` to the beginning of `at`, and advances `at` by their size. take() copies in the other direction.
 void put(std::span<std::byte>& at, std::span<const std::byte> bytes) {
   std::ranges::copy(bytes, at.begin());
   at = at.subspan(bytes.size());
@@ -95,7 +95,7 @@ std::optional<PageHeader> read_header(const hal::FileDescriptor& file) {
   return header;
 }
 
-/// Returns the defect of the header. Empty: it has none.
+/// Returns the defect of the header, or an empty text if the header is valid.
 std::string problem_of(const PageHeader& header) {
   if (header.run_size != sizeof(RunStatus) || header.task_size != sizeof(TaskStatus) ||
       header.chain_size != sizeof(ChainStatus))
@@ -141,9 +141,9 @@ std::optional<uid_t> user_of(std::uint32_t process) {
   return words >> real >> effective >> saved >> of_files ? std::optional(of_files) : std::nullopt;
 }
 
-/// Returns the reason why a page that `user` wrote cannot come from the process that it names. Empty: it can, or that
-/// process has ended. For a process in another PID namespace the user is unknown; only pages of root and of this user
-/// are then accepted.
+/// Returns the reason why a page written by `user` cannot come from the process named in `owner`. Returns an empty text
+/// if it can, or if that process has ended. For a process in another PID namespace, the user is unknown. Only pages of
+/// root and of the calling user are then accepted.
 std::string foreign(const PageOwner& owner, uid_t user) {
   const std::string named =
       "it was written by user " + std::to_string(user) + ", but process " + std::to_string(owner.process);
@@ -222,8 +222,7 @@ Result<std::unique_ptr<StatusPublisher>> StatusPublisher::start(const std::files
   return publisher;
 }
 
-/// Creates the page under the first free number. Numbers may be in use, because another user may have created files
-/// with such names.
+/// Creates the page under the first free number. A number is not free if another user has created a file with its name.
 Result<> StatusPublisher::create(const std::filesystem::path& folder) {
   static std::atomic<unsigned> numbers{0};
   int error = EEXIST;
@@ -271,8 +270,8 @@ void StatusPublisher::publish() {
   write();
 }
 
-/// Computes the figures of the recent past: the growth of the counters since the oldest write in `past_`. The counters
-/// of this write then replace it.
+/// Computes the figures of the recent past: the growth of the counters since the oldest entry of `past_`. Then replaces
+/// this entry by the present counters.
 void StatusPublisher::note_recent() {
   RunStatus& run = snapshot_.run;
   const std::size_t place = run.writes % past_.size();

@@ -1,13 +1,14 @@
 // The status page, by which other processes (`rtexec top`) see a running executive. It is a file of shared memory,
 // /dev/shm/rtexec.PID.NUMBER; NUMBER distinguishes executives of one process. The run removes its page when it ends. A
-// killed run leaves it behind; the next run, or a reader, removes it.
+// killed run leaves its page behind; the next run, or a reader, removes this page.
 //
-// Real-time threads do not write the page. A thread without real-time priority copies their counters, and writes the
-// whole page by one pwrite(). Neither side maps the file. So shortening it raises no SIGBUS, and a full file system is
-// an ordinary error. A reader that finds a wrong digest has read a page during a write, and reads again.
+// Real-time threads do not write the page. A thread without real-time priority copies the counters of real-time
+// threads, and writes the whole page by one pwrite(). Neither the writer nor a reader maps the file. Therefore, a
+// shortened file raises no SIGBUS, and a full file system is an ordinary error. A wrong digest means that the page was
+// read during a write; the reader then reads again.
 //
-// Only the user of the run and root may read it (mode 0600). Names, files and times of tasks are confidential, and who
-// knows a schedule can disturb it.
+// Only the user of the run and root may read the page (mode 0600). Names, files and times of tasks are confidential: an
+// attacker who knows a schedule can disturb it.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -29,10 +30,10 @@
 
 namespace rtexec::executive {
 
-/// Copies `text`, and fills the rest with zeros. If it does not fit, it is cut and ends in "...".
+/// Copies `text` into `into`, and fills the rest with zeros. If `text` is too long, cuts it, and ends it in "...".
 void put_text(std::span<char> into, std::string_view text);
-/// Returns the text up to the first zero. Terminal control characters are replaced, because the writer is not trusted;
-/// line ends are kept.
+/// Returns the text up to the first zero. Replaces terminal control characters, because the writer is not trusted.
+/// Keeps line ends.
 [[nodiscard]] std::string get_text(std::span<const char> from);
 
 /// A text of fixed size in a page.
@@ -58,17 +59,17 @@ struct TaskActivity {
 struct TaskStatus {
   Text<64> name;
   Duration period{0}, deadline{0};
-  Duration bound{0}; // 0: none was promised
+  Duration bound{0}; // bound on the response time; 0: no bound was proved
   std::uint32_t core = 0;
   TaskState state = TaskState::waiting_for_release;
   std::uint64_t released = 0, completed = 0, skipped = 0, aborted = 0, failed = 0;
   std::uint64_t may_pair = 0, paired = 0; // `may_pair`: 1 if the task's jobs may co-run, else 0; `paired`: number of
-                                          // jobs that did
+                                          // jobs that co-ran
   Duration last_response{0}, max_response{0}, p50_response{0}, p99_response{0}, max_release_latency{0};
   TaskActivity total, recent;
   PartCounts above_wcet;
   std::uint64_t input_delays = 0, above_input_delay = 0; // number of jobs whose inputs were sampled before their
-                                                         // release; number of these above the bound
+                                                         // release; number of jobs whose input delay exceeded the bound
   Duration max_input_delay{0};
 };
 
@@ -76,19 +77,19 @@ struct TaskStatus {
 struct ChainStatus {
   Text<64> name;
   Duration longest{0};
-  Duration bound{0}; // 0: none was promised
+  Duration bound{0}; // bound on the reaction time; 0: no bound was proved
   std::uint64_t reactions = 0, above = 0;
 };
 
 struct SwapActivity {
-  Bytes in, out; // copied
+  Bytes in, out; // bytes copied in and out
 };
 
 struct RunStatus {
-  Text<256> task_set;          // its file; empty: the set was built in code
+  Text<256> task_set;          // the set's file; empty: the set was built in code
   Text<32> order, swap_policy; // swap_policy is empty if nothing is swapped
   Text<64> device;
-  Bytes used, context, demand, capacity, chunk; // of the device's memory (DeviceReport, Plan)
+  Bytes used, context, demand, capacity, chunk; // sizes in the device's memory (DeviceReport, Plan)
   Duration elapsed{0};
   Duration planned{0}; // planned length of the run; 0: it runs until it is stopped
   std::uint32_t compute_core = 0, service_core = 0;
@@ -99,7 +100,7 @@ struct RunStatus {
   Duration recently{0}; // length of the recent past that the members `recent` cover
   Instant written{};
   std::uint64_t writes = 0;
-  Text<1024> degraded; // the refused requirements, in lines
+  Text<1024> degraded; // the refused requirements, one per line
 };
 
 struct Snapshot {
@@ -114,10 +115,10 @@ inline constexpr const char* shared_memory_folder = "/dev/shm";
 class StatusPublisher {
  public:
   static constexpr Duration usual_period = std::chrono::milliseconds(500);
-  static constexpr std::size_t recent_writes = 10; // the recent past spans this number of writes
+  static constexpr std::size_t recent_writes = 10; // the number of writes that the recent past spans
 
-  /// A function that updates the snapshot. It leaves alone the figures of the recent past, and the fields that describe
-  /// the writing and the end of the run. Called by start(), the publisher's thread and end().
+  /// A function that updates the snapshot. It must not change the figures of the recent past, nor the fields that
+  /// describe the writing and the end of the run. Called by start(), the publisher's thread and end().
   using Fill = std::function<void(Snapshot&)>;
   /// Removes the pages of processes that have ended from the folder, and then publishes a page there. Returns refused
   /// if no page can be created or written.
@@ -126,11 +127,11 @@ class StatusPublisher {
                                                                       Duration period = usual_period);
   ~StatusPublisher(); // calls end()
 
-  /// Writes the page for the last time, and then removes it. Readers that have it open can still read it. Further calls
-  /// have no effect.
+  /// Writes the page for the last time, and then removes it. Readers that have the page open can still read it. Further
+  /// calls have no effect.
   void end(std::string_view stopped_by);
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
-  /// Returns the error of the last write. Empty: it succeeded.
+  /// Returns the error of the last write, or an empty text if the last write succeeded.
   [[nodiscard]] std::string failure() const;
 
  private:
@@ -165,8 +166,8 @@ struct PageOwner {
   std::uint64_t magic = 0;
   std::uint32_t version = 0;
   std::uint32_t process = 0;
-  /// The start of the process, in clock ticks since the machine's start. It distinguishes a process from an earlier one
-  /// with the same number
+  /// The start of the process, in clock ticks since the machine's start. The start distinguishes a process from an
+  /// earlier process with the same number
   std::uint64_t process_start = 0;
   std::uint64_t process_namespace = 0; // the PID namespace of `process`; 0: unknown
   [[nodiscard]] config::Process identity() const;
@@ -176,16 +177,16 @@ struct PageOwner {
 class StatusPage {
  public:
   /// Opens a page. Returns refused if the file does not exist, belongs to another user, or was not written by the
-  /// process that it names. Returns unsupported if the page has another version. Returns corrupted if the file is
+  /// process that the page names. Returns unsupported if the page has another version. Returns corrupted if the file is
   /// damaged, or is not a status page.
   [[nodiscard]] static Result<StatusPage> open(const std::filesystem::path& file);
 
-  /// Returns the state that was written last. If the page is just being written, retries for up to two seconds. Returns
+  /// Returns the state that was written last. If the page is being written, retries for up to two seconds. Returns
   /// corrupted if the page stays damaged, or if its writer died during a write.
   [[nodiscard]] Result<Snapshot> read() const;
   [[nodiscard]] const PageOwner& owner() const { return owner_; }
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
-  /// True if the page will not change any more: its run or its process has ended.
+  /// True if the page will not change any more, because its run or its process has ended.
   [[nodiscard]] bool is_last() const;
 
  private:

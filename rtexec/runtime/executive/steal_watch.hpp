@@ -1,6 +1,6 @@
-// Reads the time that a hypervisor steals from the cores of a run. Finds out if time was stolen from its core when a
-// part of a job exceeded its WCET. This does not prove that the part was hit: the kernel counts stolen time in steps of
-// 10 ms, and another part may have been hit.
+// Reads the time that a hypervisor steals from the cores of a run. If a part of a job exceeded its WCET, finds out if
+// time was stolen from the part's core. Stolen time does not prove that this part lost time: the kernel counts stolen
+// time in steps of 10 ms, and another part may have lost it.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -15,14 +15,14 @@
 
 namespace rtexec::executive {
 
-/// Only threads without real-time priority may call look(), one at a time.
+/// A monitor of stolen time. Only threads without real-time priority may call look(), one thread at a time.
 class StealWatch {
  public:
-  /// Sets the cores to watch, of which `compute_core` is the compute engine's. Stolen time counts from now on. `root`
-  /// is "/", or the root of recorded system files. Set-up.
+  /// Sets the cores to watch. `compute_core` is the core of the compute engine. Stolen time is counted from this call
+  /// on. `root` is "/", or the root of recorded system files. Set-up.
   void watch(const std::set<unsigned>& cores, unsigned compute_core, const std::filesystem::path& root = "/");
-  /// Adds a task whose CPU parts execute on `core`, which must be watched. `statistics` must outlive this object.
-  /// Set-up.
+  /// Adds a task whose CPU parts execute on `core`. `core` must be one of the watched cores. `statistics` must outlive
+  /// this object. Set-up.
   void add(TaskStatistics& statistics, unsigned core);
   /// Reads the stolen time of all cores, traces it, and decides which WCET excesses the stolen time may have caused.
   /// Allocates nothing.

@@ -70,7 +70,7 @@ void TaskRun::no_releases() noexcept {
   handshake_.for_completion.raise();
 }
 
-/// Runs one job through all parts as a warm-up, so that the first real job finds code, stacks and buffers in memory.
+/// Executes all parts of one job as a warm-up. The first real job then finds code, stacks and buffers in memory.
 void TaskRun::warm_up_once() noexcept {
   const Instant now = hal::now();
   const Begin begin{.at = now, .executed = hal::execution_time()};
@@ -83,7 +83,7 @@ void TaskRun::warm_up_once() noexcept {
   control_.warm_up_ended.raise();
 }
 
-/// Releases jobs until the run stops, but none at `end` or later. The thread that stops the run may be late.
+/// Releases jobs until the run stops. Releases no job at `end` or later, even if the thread that stops the run is late.
 void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   using Kind = ReleaseDecision::Kind;
   while (grid.next() < end && waits_.for_release(grid) && hal::now() < end) {
@@ -106,12 +106,12 @@ void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
   }
 }
 
-/// Counts the due releases from `next` on that got no job before the end of the run. The reason is that other threads
-/// occupied the core, or that this thread was still releasing earlier, late jobs. Such a release counts as missed if
-/// its deadline has passed.
+/// Counts the releases from `next` on that are due but got no job before the end of the run. Such releases occur if
+/// other threads occupied the core, or if this thread was still releasing earlier, late jobs. A release without a job
+/// counts as missed if its deadline has passed.
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
   if (waits_.is_triggered()) return;
-  // A job is in progress, so that the overrun policy, and not the end of the run, accounts for these releases
+  // A job is in progress: the overrun policy, and not the end of the run, explains these releases
   if (handshake_.outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
   for (; next < end && next < now; next += task_.period) statistics_.unserved(next + task_.deadline < now);
@@ -164,7 +164,7 @@ void TaskRun::start_job(const Job& job, const Begin& begin, const channels::Task
                  .deadline = job.nominal + plan_.device_done_by});
 }
 
-/// Reports the part as an excess if it took longer than its WCET. Called by the thread that holds the job.
+/// Reports a WCET excess if the part took longer than its WCET. Called by the thread that holds the job.
 void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet) noexcept {
   if (observer_ == nullptr || took <= wcet) return;
   exceeded_ = true;
@@ -172,7 +172,8 @@ void TaskRun::part_ended(Part part, Instant begin, Duration took, Duration wcet)
   if (policies::ends_run(task_.on_wcet_exceeded)) control_.stop(excess_);
 }
 
-/// Withdraws the job. If it has no device part, this has no effect: the driver does not know the job, and it soon ends.
+/// Withdraws the job from the device driver. Has no effect for a task without a device part, because the driver does
+/// not know the job.
 void TaskRun::withdraw() noexcept {
   if (!uses_device_) return;
   driver_->post({.kind = Event::Kind::job_withdrawn, .job = job_.id, .now = hal::now(), .deadline = {}});
@@ -218,9 +219,9 @@ void TaskRun::device_part_ended(const DevicePart& part) noexcept {
   handshake_.give_back();
 }
 
-/// Records that a job of this task reported a fault. The thread that owns the executive, which may block, later finds
-/// out if the device or only the workload failed. If no job met the fault itself, the first job that finds the device
-/// lost is recorded.
+/// Records that a job of this task reported a fault. The thread that owns the executive later finds out if the device
+/// or only the workload failed, because only that thread may block. If no job reported device_fault, records the first
+/// job that reported device_lost.
 void TaskRun::note_fault(Errc error) noexcept {
   if (error != Errc::device_fault && error != Errc::device_lost) return;
   if (error == Errc::device_fault || control_.suspect.load() == nullptr) {

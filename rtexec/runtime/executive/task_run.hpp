@@ -2,8 +2,8 @@
 // thread executes the last CPU part. The DeviceDriver executes the device part in between. If the workload has no
 // device part, the release thread passes the job directly to the completion thread.
 //
-// There are two threads for two reasons. A release is noticed in time even while the previous job is unfinished. And
-// each CPU part can have a SCHED_DEADLINE reservation of its own.
+// There are two threads for two reasons. First, a release is noticed in time even while the previous job is unfinished.
+// Second, each CPU part can have its own SCHED_DEADLINE reservation.
 #pragma once
 
 #include "policies/scheduler/release_grid.hpp"
@@ -42,26 +42,28 @@ class TaskRun final : public DeviceClient {
         waits_(task, io, control, handshake_, statistics_) {}
 
   void connect(DeviceDriver& driver) { driver_ = &driver; }
-  /// Sets the bandwidth control, whose regulation the task's threads on `core` join. This matters if its counters count
-  /// threads and not cores (CounterBackEnd::thread).
+  /// Sets the bandwidth control. The task's threads on `core` join its regulation. Joining has an effect if the
+  /// regulation counts the traffic of threads instead of cores (CounterBackEnd::thread).
   void regulate(BandwidthControl& bandwidth, unsigned core) {
     bandwidth_ = &bandwidth;
     core_ = core;
   }
   /// Enables tracing of the task's layer events.
   void trace_layers();
-  /// Enables tracing of when the workload's buffers get their first contents. Called before the workload is bound.
+  /// Enables trace events that report when the workload's buffers get their first contents. Called before the workload
+  /// is bound.
   void trace_contents();
-  /// Passes the layer events of this task to `times`, and not to the trace.
+  /// Passes the layer events of this task to `times` instead of the trace.
   void time_layers(LayerTimes& times);
-  /// Measures for how long the thread of each device part has no core, and writes the shortest such wait to `shortest`.
+  /// Measures, for each device part, how long the engine's thread waits for a core. Writes the shortest such wait to
+  /// `shortest`.
   void time_waits(Duration& shortest) { shortest_wait_ = &shortest; }
-  /// Makes jobs execute even if their inputs have no new values. This is for measurements.
+  /// Makes jobs execute even if their inputs have no new values. Used for measurements.
   void take_whatever() { reads_for_ = channels::TaskIo::For::measurement; }
   /// Sets this task's positions in chains. Its threads then follow the data of these chains.
   void follow(std::vector<ChainPlace*> chains) { chains_ = std::move(chains); }
   /// Makes the end of each job of this task release a job of each of `followers`. If this task communicates by logical
-  /// execution time (Communication::let), its deadline releases them instead.
+  /// execution time (Communication::let), the deadline of each job releases the followers instead.
   void release_after(std::vector<TaskRun*> followers) { followers_ = std::move(followers); }
   /// Enables records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }
@@ -90,8 +92,8 @@ class TaskRun final : public DeviceClient {
   [[nodiscard]] Status warm_up() const noexcept { return warm_up_.outcome; }
   [[nodiscard]] TaskStatistics& statistics() noexcept { return statistics_; }
   [[nodiscard]] TaskReport report() const;
-  /// Adds the threads of the task to those that `heartbeat` supervises. If `proved` is true, its jobs are added, too,
-  /// because they are proved to keep their deadlines.
+  /// Adds the threads of the task to the threads that `heartbeat` supervises. If `proved` is true, all jobs of the task
+  /// are proved to keep their deadlines, and `heartbeat` supervises them too.
   void watch(Heartbeat& heartbeat, bool proved) const;
   /// Returns a status for the status page with its static fields filled in.
   [[nodiscard]] TaskStatus first_status() const;
@@ -113,7 +115,7 @@ class TaskRun final : public DeviceClient {
   /// The beginning of a job's first CPU part.
   struct Begin {
     Instant at{};
-    Duration executed{0}; // processor time that its thread had used before
+    Duration executed{0}; // processor time of the release thread before the job
   };
   void begin_job(policies::ReleaseGrid& grid, const policies::ReleaseDecision& decision) noexcept;
   void start_job(const Job& job, const Begin& begin, const channels::TaskIo::Read& read) noexcept;
@@ -151,14 +153,14 @@ class TaskRun final : public DeviceClient {
   std::vector<ChainPlace*> chains_;
   const bool let_;
   channels::TaskIo::For reads_for_ = channels::TaskIo::For::job;
-  /// Written by the thread that holds the job. It is never `swapping`, which show() finds out from the driver
+  /// Written by the thread that holds the job. The state is never `swapping`; show() queries the driver for this state
   std::atomic<TaskState> state_{TaskState::waiting_for_release};
 
-  // The job in progress. The thread that holds the job writes it, and the members down to `exceeded_`
+  // The job in progress. The thread that holds the job writes `job_` and the members down to `exceeded_`
   Job job_;
-  Instant sampled_{}; // the oldest sampling instant of its inputs
+  Instant sampled_{}; // the oldest sampling instant of the job's inputs
   JobEnd end_;
-  bool exceeded_ = false; // a part of the job took longer than its WCET
+  bool exceeded_ = false; // true: a part of the job took longer than its WCET
   WarmUp warm_up_;
   TaskStatistics statistics_;
   TaskStatistics* observer_ = nullptr; // statistics for the job in progress; null in the warm-up, which is not counted

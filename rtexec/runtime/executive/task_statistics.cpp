@@ -6,7 +6,7 @@ namespace rtexec::executive {
 
 namespace {
 
-// Increments a counter. It needs no atomic read-modify-write, because one thread writes each counter.
+// Increments a counter. Needs no atomic read-modify-write, because only one thread writes each counter.
 void increment(std::atomic<std::uint64_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
@@ -86,7 +86,7 @@ void TaskStatistics::ended(const Job& job, const JobEnd& how) noexcept {
   noticed_.raise();
 }
 
-/// Returns true if the job counts as missed.
+/// True if the job counts as missed.
 bool TaskStatistics::count_outcome(const Job& job, const JobEnd& how) noexcept {
   const bool late = how.end > job.deadline;
   if (how.abandoned) {
@@ -179,8 +179,8 @@ TaskReport TaskStatistics::report() const {
           .bound = plan_.response_bound};
 }
 
-/// The counts of ended jobs are read before those of begun jobs, so that a status never shows more ended than begun
-/// jobs.
+/// Fills the counters of the status. Reads the numbers of ended jobs before the numbers of begun jobs, so that a status
+/// never shows more ended than begun jobs.
 void TaskStatistics::show(TaskStatus& status) const {
   const auto value = [](const auto& counter) { return counter.load(std::memory_order_acquire); };
   status.completed = value(completed_);

@@ -1,6 +1,6 @@
-// Observes the jobs of one task. Counts them, keeps their times and records, queues notices of misses and WCET
-// excesses, and traces events. Comments name the thread that calls each function; any thread may read results.
-// Allocates nothing after record_jobs().
+// Observes the jobs of one task: counts jobs, keeps their times and records, queues notices of misses and WCET
+// excesses, and traces events. The comments below name the thread that calls each function. Any thread may read
+// results. Allocates nothing after record_jobs().
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -28,11 +28,11 @@ struct Job {
   Instant deadline{};
 };
 
-/// How a job went on after its first CPU part.
+/// The end of a job, and the course of its device part.
 struct JobEnd {
   Status outcome;
   bool abandoned = false;
-  bool concurrent = false;       // the device part co-ran with that of another job
+  bool concurrent = false;       // true: the device part co-ran with the device part of another job
   std::uint32_t preemptions = 0; // number of times that other jobs executed between two segments
   Instant requested{}, device_begin{}, device_end{}, end{};
   Duration executed_before{0}, executed_on_device{0}, executed_after{0};
@@ -57,7 +57,7 @@ class TaskStatistics {
   void sampled(Instant nominal, Instant at) noexcept {
     if (at <= nominal) input_delay_.add(nominal - at);
   }
-  /// Counts a release that got no job because the run ended. `late` is true if its deadline had passed.
+  /// Counts a release that got no job because the run ended. `late`: the deadline of this release had passed.
   void unserved(bool late) noexcept;
   void released(const Job& job, Instant now) noexcept;
   void before_ended(const Job& job, Instant at, Duration executed) noexcept;
@@ -74,9 +74,9 @@ class TaskStatistics {
   /// job.
   void exceeded(const Job& job, Part part, Instant begin, Duration took, Duration wcet) noexcept;
   /// Decides for each part that has exceeded its WCET since the last call whether stolen time may be the reason
-  /// (TaskReport::above_wcet_stolen). It may be, if the part began before stolen time was last seen on its core. The
-  /// arguments are the instants when this was last seen on the task's core and on the compute engine's. Absent: it was
-  /// never seen. Called by one thread.
+  /// (TaskReport::above_wcet_stolen). Stolen time may be the reason if the part began before stolen time was last seen
+  /// on its core. The arguments are the instants when stolen time was last seen on the task's core and on the compute
+  /// engine's core. Absent: no stolen time was seen. Called by one thread.
   void settle_thefts(std::optional<Instant> last_on_core, std::optional<Instant> last_on_compute_core) noexcept;
 
   // The next functions are for any thread.
@@ -86,7 +86,7 @@ class TaskStatistics {
   [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
   /// Returns the next queued miss, or nullopt if the queue is empty. Called by one thread.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
-  /// The same two functions, for parts that exceeded their WCETs.
+  /// The next two functions do the same for WCET excesses as lost_misses() and take_miss() do for misses.
   [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
   /// Adds the records of the jobs that have ended so far.
@@ -121,8 +121,8 @@ class TaskStatistics {
   std::atomic<std::size_t> recorded_{0}, lost_records_{0};
   WaitFreeQueue<Miss, 256> misses_;
   WaitFreeQueue<WcetExcess, 64> excesses_;
-  WaitFreeQueue<Unsettled, 64> unsettled_; // excesses for settle_thefts(); if the queue is full, an excess counts as
-                                           // not stolen
+  WaitFreeQueue<Unsettled, 64> unsettled_; // excesses for settle_thefts(); if the queue is full, stolen time counts as
+                                           // no reason for an excess
   Counter lost_misses_{0}, lost_excesses_{0};
 };
 

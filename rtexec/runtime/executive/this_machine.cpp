@@ -7,18 +7,18 @@
 namespace rtexec {
 namespace {
 
-// A small reservation by which the probe finds out if the kernel permits SCHED_DEADLINE at all.
+// A small reservation, with which the probe checks if the kernel permits SCHED_DEADLINE at all.
 constexpr hal::Reservation trial{.runtime = std::chrono::microseconds(100),
                                  .deadline = std::chrono::milliseconds(10),
                                  .period = std::chrono::milliseconds(10)};
 
-/// Returns the reason why a thread with these settings cannot be started. Empty: it can be started.
+/// Returns the reason why a thread with these settings cannot be started, or an empty text if it can be started.
 std::string refusal(const hal::ThreadSettings& settings) {
   const auto thread = hal::Thread::start(settings, [] {});
   return thread ? std::string() : thread.error().what;
 }
 
-/// Returns the finding's state and advice as a reason for a refusal. Empty: the finding is no refusal.
+/// Returns the finding's state and advice as the reason for a refusal, or an empty text if the finding is no refusal.
 std::string refusal(const hal::Finding& finding) {
   return finding.grade == hal::Finding::Grade::ok ? "" : finding.state + '\n' + finding.advice;
 }

@@ -13,15 +13,16 @@ namespace rtexec::executive {
 
 class TriggerInbox {
  public:
-  /// Adds a trigger: requests a job at `at`, which may be in the future, or later. Any thread.
+  /// Adds a trigger, which requests a job at `at` or later. `at` may be in the future. Any thread.
   void add(Instant at) noexcept {
     std::int64_t time = at.time_since_epoch().count(), expected = none;
     latest_.store(time, std::memory_order_relaxed);
     first_.compare_exchange_strong(expected, time, std::memory_order_relaxed);
     added_.fetch_add(1, std::memory_order_release);
   }
-  /// Returns the number of triggers since the last call, and stores the instant of the first one in `first`. If a
-  /// trigger arrives during a call, the next call may return a later trigger's instant instead. Release thread.
+  /// Returns the number of triggers since the last call, and stores the instant of the first of these triggers in
+  /// `first`. If a trigger arrives during a call, the next call may return a later trigger's instant instead. Release
+  /// thread.
   [[nodiscard]] std::uint64_t take(Instant& first) noexcept {
     const std::uint64_t added = added_.load(std::memory_order_acquire);
     const std::uint64_t count = added - std::exchange(taken_, added);
@@ -35,7 +36,8 @@ class TriggerInbox {
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 
   std::atomic<std::uint64_t> added_{0};
-  std::atomic<std::int64_t> first_{none}, latest_{0}; // in ns; `none`: there is no trigger that take() has not returned
+  std::atomic<std::int64_t> first_{none}, latest_{0}; // instants in ns; first_ == `none`: take() has returned all
+                                                      // triggers
   std::uint64_t taken_ = 0;                           // number of triggers that take() has returned; release thread
 };
 

@@ -1,4 +1,5 @@
-// A queue of fixed capacity between exactly two threads, one that pushes and one that pops. Wait-free, no allocation.
+// A queue of fixed capacity between exactly two threads: one thread pushes, and the other thread pops. Wait-free, no
+// allocation.
 #pragma once
 
 #include <array>
