@@ -46,7 +46,7 @@ json to_json(const DurationStatistics& s) {
           {"p99", s.p99.count()}, {"p999", s.p999.count()}, {"max", s.max.count()}};
 }
 
-/// Returns one side of the test's inequality: a share as a fraction of one, or a time in nanoseconds.
+/// Returns one side of the test's inequality: a share as a fraction (1: the whole resource), or a time in nanoseconds.
 json side(const TestVerdict& test, std::int64_t value) {
   return std::holds_alternative<ShareBound>(test.bound) ? json(static_cast<double>(value) * 1e-9) : json(value);
 }
@@ -67,7 +67,7 @@ json to_json(const TestVerdict& test) {
           {"explanation", test.explanation}};
 }
 
-/// Returns the test in JSON, with the swap volumes and response times that it gives for each task.
+/// Returns the test in JSON, with the swap volumes and response times that the test computes for each task.
 json compared(const TestVerdict& test, const Plan& plan) {
   json result = to_json(test);
   json tasks = json::array();

@@ -14,12 +14,13 @@ namespace rtexec {
 [[nodiscard]] nlohmann::json to_json(const PartCounts& counts);
 /// Members of type double are nanoseconds.
 [[nodiscard]] nlohmann::json to_json(const MemoryCosts& costs);
-/// If the entry's `exceedance` (PartBasis) is 0, nothing is claimed.
+/// An `exceedance` (PartBasis) of 0 means that no exceedance probability is claimed.
 [[nodiscard]] nlohmann::json to_json(const ProfileEntry& entry);
-/// `comparison` holds further tests of the device. They become the list "comparison". Those of another kind than the
+/// `comparison` holds further tests of the device, which become the list "comparison". Tests of another kind than the
 /// plan's own device test are also added to the list "tests".
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
-/// Like the previous function, but adds the conditions under which the verdict holds, and what is known about each.
+/// Returns the plan in JSON like to_json(plan, comparison). Adds the conditions under which the verdict is valid, and
+/// the known facts about each condition.
 [[nodiscard]] nlohmann::json to_json(const ResolvedSet& set, const Plan& plan,
                                      const std::vector<TestVerdict>& comparison = {});
 [[nodiscard]] nlohmann::json to_json(const Report& report);
