@@ -107,8 +107,9 @@ class Calibrator {
     return Duration(static_cast<Duration::rep>(per_byte_ * static_cast<double>(chunk.count)));
   }
 
-  /// Returns the expected remaining time. It is the time that estimate() expected for the remaining runs, scaled by how
-  /// much the previous runs deviated. Returns nullopt before estimate().
+  /// Returns the expected remaining time. The expected remaining time is the time that estimate() expected for the
+  /// remaining runs, scaled by the deviation of the previous runs from their expected times. Returns nullopt before
+  /// estimate().
   std::optional<Duration> left() const {
     if (expected_.empty()) return std::nullopt;
     const auto next = expected_.begin() + static_cast<std::ptrdiff_t>(done_);
@@ -131,9 +132,9 @@ class Calibrator {
       const ObservedSwaps observed = observe(chunk, count, MemoryClass::state, per_chunk);
       Duration longest{0};
       for (const ObservedSwap& job : observed.jobs) {
-        // The whole exchange is taken as the time of the copies in. So it includes the time in which copies out use the
-        // same bus or core. If both directions copy on one core, the cost of a chunk is then that of copying in and
-        // out.
+        // The cost of copies in is fitted to the time of the whole exchange. This time includes the time in which
+        // copies out use the same bus or core. If both directions copy on one core, the cost of a chunk is therefore
+        // the cost of copying in and out.
         in.push_back({static_cast<double>(count), nanoseconds(job.exchange)});
         out.push_back({static_cast<double>(count), nanoseconds(job.out)});
         whole.push_back({static_cast<double>(count), nanoseconds(job.whole)});
@@ -183,8 +184,9 @@ class Calibrator {
   }
 
   /// Returns the cost of swapping: the fitted lines `in` and `out`, raised by their largest residuals, times the
-  /// margin. `whole` holds the times from the request of a job to its execution. If they exceed this cost, because of
-  /// decisions and wake-ups before the first chunk and after the last one, the excess is added to `in_fixed`.
+  /// margin. `whole` holds the times from the request of a job to its execution. These times may exceed the cost,
+  /// because of decisions and wake-ups before the first chunk and after the last chunk. The excess is added to
+  /// `in_fixed`.
   ChunkCalibration charge(Bytes chunk, const SwapFit& in, const SwapFit& out, double drop,
                           const std::vector<Sample>& whole) const {
     ChunkCalibration result{.cost = {.store = options_.store,
@@ -207,7 +209,7 @@ class Calibrator {
     return result;
   }
 
-  /// Returns the chunk size that costs least per byte, on average over the sizes of typical networks.
+  /// Returns the chunk size with the lowest cost per byte, on average over the sizes of typical networks.
   Bytes cheapest() const {
     Bytes best{0};
     double least = 0;
@@ -258,7 +260,8 @@ SwapFit fit(const std::vector<Sample>& samples) {
     xy += x * y;
     yy += y * y;
   }
-  // If all samples have the same number of chunks, all of the time is assumed to be proportional to it.
+  // If all samples have the same number of chunks, the whole time is assumed to be proportional to the number of
+  // chunks.
   line.per_chunk_ns = xx > 0 ? xy / xx : mean_y / mean_x;
   line.fixed_ns = xx > 0 ? mean_y - line.per_chunk_ns * mean_x : 0;
   double unexplained = 0;

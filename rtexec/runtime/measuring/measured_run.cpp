@@ -9,7 +9,7 @@ namespace rtexec::executive {
 
 namespace {
 
-// Checks of the WCETs take place after 1, 1.5 and 2 times `Enough::time`
+// The WCETs are checked after 1, 1.5 and 2 times `Enough::time`
 constexpr int max_looks = 3;
 constexpr int longest_look = 2;
 // Maximum number of recorded jobs of each task. Later jobs count only by their longest time

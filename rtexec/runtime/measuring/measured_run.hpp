@@ -1,4 +1,4 @@
-// Runs a task set once to measure its execution times. Also defines the criterion for the end of such a run.
+// Runs a task set once to measure its execution times. Defines the criterion for the end of such a run.
 #pragma once
 
 #include <rtexec/report.hpp>
@@ -20,12 +20,13 @@ struct Enough {
   std::uint64_t jobs = 1; // the number of jobs of each task
   Duration time{0};
   /// If present, WCETs derived with these options from the first half of the executions must hold for the other half.
-  /// This is checked after `time`, after 1.5 * `time` and after 2 * `time`; the run then ends whatever the result
+  /// This is checked after `time`, after 1.5 * `time` and after 2 * `time`; after the third check, the run ends
+  /// whatever the result
   std::optional<traces::WcetOptions> settled{};
 };
 
-/// Called repeatedly during the run; it throws an exception to end the run. `wanted` is the total time that the run is
-/// now expected to take.
+/// A function that is called repeatedly during the run. It may throw an exception to end the run. `wanted` is the
+/// presently expected length of the run.
 using Watch = std::function<void(std::uint64_t fewest_jobs, Duration elapsed, Duration wanted)>;
 
 struct MeasuredRun {
@@ -37,11 +38,11 @@ struct MeasuredRun {
   [[nodiscard]] std::span<const JobRecord> of_task(std::size_t task) const;
 };
 
-/// Runs the set. This function sets the options of `setup` that enable measurements, and the caller must not. Throws
-/// Failed with the error of set-up, or with device_fault if a job failed.
+/// Runs the set. This function sets the options of `setup` that enable measurements; the caller must leave them unset.
+/// Throws Failed with the error of set-up, or with device_fault if a job failed.
 [[nodiscard]] MeasuredRun measured_run(TaskSet tasks, Setup setup, const Enough& enough, const Watch& watch);
 
-/// Adds the execution times of one part of `jobs` to `executions`. All jobs are of one task. Failed jobs are left out.
+/// Adds the execution times of one part of `jobs` to `executions`. All jobs are of one task. Failed jobs are excluded.
 void add_jobs(traces::SampleSeries& executions, std::span<const JobRecord> jobs, Part part);
 
 } // namespace rtexec::executive

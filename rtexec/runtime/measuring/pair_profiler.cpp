@@ -41,8 +41,8 @@ Task holder(const TaskSet& tasks, Duration holds, Duration period) {
   return task;
 }
 
-/// Returns the set with the holder added and all tasks released together. Two jobs of the pair start at once, however
-/// long they take, if both request the device while the holder occupies it.
+/// Returns the set with the holder added and all tasks released together. The two jobs of the pair start at the same
+/// time, whatever their lengths, if both request the device while the holder occupies it.
 TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> observed, Duration holds) {
   constexpr Duration behind_the_holder = 500us;
   const auto [computing, waiting] = pair;
@@ -57,14 +57,15 @@ TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> ob
     task.mapping_idle.reset();
   }
   Task &d = tasks.tasks[computing], &w = tasks.tasks[waiting];
-  // With equal times the two jobs form a pair in whichever order they request the device
+  // With equal times, the two jobs form a pair whichever job requests the device first
   d.wcet_beside = w.wcet_beside = w.mapping_idle = std::max(d.wcet->device, w.wcet->device);
   tasks.tasks.push_back(holder(tasks, holds, period));
   tasks.device.co_run = true;
   return tasks;
 }
 
-/// Returns the sum of the first CPU parts of all tasks, which is the time until all have ended if they share one core.
+/// Returns the sum of the first CPU parts of all tasks. If all tasks share one core, all first CPU parts have ended
+/// after this time.
 Duration first_parts(std::span<const Wcet> observed) {
   Duration all{0};
   for (const Wcet& each : observed) all += each.before;
@@ -101,7 +102,7 @@ std::optional<Duration> shortest_part(std::span<const JobRecord> jobs) {
 /// The shortest time for which a device part waited for pages, by task.
 using Waits = std::vector<std::optional<Duration>>;
 
-/// Measures waits on the host device, as the time in which a device part's thread has no core.
+/// Measures waits on the host device. There, a wait is the time in which the thread of a device part has no core.
 Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough, const Watch& watch) {
   std::vector<Duration> shortest(tasks.tasks.size(), Duration::max());
   setup.shortest_waits = &shortest;

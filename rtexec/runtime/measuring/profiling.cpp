@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 using MakeSetup = std::function<Result<Setup>()>;
 
 constexpr Duration shortest_period = 1ms;
-// The share of time in which the busiest core works in the dense run. It is below the kernel's limit for real-time
+// The utilization of the busiest core in the dense run (short periods). It is below the kernel's limit for real-time
 // threads
 constexpr double busy = 0.8;
 
@@ -56,8 +56,8 @@ struct Tuned {
   [[nodiscard]] bool have_layers() const { return std::ranges::any_of(layers, std::identity()); }
 };
 
-/// Redirects the outputs of a task, so that files and subscribers do not get the results of measured jobs. The same
-/// work is done for the results, but they are discarded.
+/// Redirects the outputs of a task, so that files and subscribers do not get the results of measured jobs. The results
+/// are processed in the same way, but then discarded.
 void keep_to_itself(Task& task) {
   for (TaskOutput& output : task.outputs) {
     if (output.sink == SinkKind::files) output.to.clear();
@@ -65,7 +65,8 @@ void keep_to_itself(Task& task) {
   }
 }
 
-/// Returns the task set for a measuring run. Its tasks have these periods, or longer ones if their WCETs are longer.
+/// Returns the task set for a measuring run. Each task has its period in `periods`, or a longer period if its WCET is
+/// longer.
 TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned& tuned) {
   set.executive.order = Order::edf;
   set.executive.priorities = PriorityAssignment::rate_monotonic;
@@ -137,8 +138,8 @@ Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup&
   tuned.board = set.board;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const std::string& name = tasks.tasks[i].name;
-    const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1; // any of its policies may have been
-                                                                             // measured
+    const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1; // the profile may contain a measurement
+                                                                             // under any of the task's policies
     if (!open && begun_entry(before, name, tasks.tasks[i].memory_policy, set.fingerprints[i]).samples == 0)
       give_up(Errc::bad_input, before.file.string() + ": error: task '" + name +
                                    "' was measured with another workload: measure without --add");
@@ -153,8 +154,8 @@ std::vector<Duration> own_periods(const TaskSet& tasks) {
   return periods;
 }
 
-/// Returns periods that are longer than the set's own, by a small factor that is different for each task. So the
-/// releases of any two tasks drift through all phases against each other.
+/// Returns periods that are longer than the periods of the set, by a small factor that differs for each task.
+/// Therefore, the releases of any two tasks drift through all phases relative to each other.
 std::vector<Duration> shifting_periods(const TaskSet& tasks) {
   constexpr std::size_t apart = 32; // periods become longer by less than 1 / apart
   std::vector<Duration> periods;
@@ -175,7 +176,7 @@ Wcet mean(std::span<const JobRecord> jobs) {
   return {.before = all.before / count, .device = all.device / count, .after = all.after / count};
 }
 
-/// Returns the time that the busiest core needs for one job of each task, on average. The device counts as a core.
+/// Returns the average time that the busiest core needs for one job of each task. The device counts as a core.
 Duration busiest(const MeasuredRun& seen) {
   Duration most{0};
   std::map<unsigned, Duration> cores;
@@ -195,7 +196,7 @@ struct Asked {
   Enough own; // with the set's own periods, so that cores and device are idle between jobs as in a normal run
   Enough shifted = nothing;
   Enough dense = nothing;  // with short periods: a high load
-  Enough layers = nothing; // with the same periods, and with each layer timed
+  Enough layers = nothing; // with the same periods as `dense`, and with each layer timed
   Enough pairs = nothing;  // with co-running jobs: the criterion for each such run
 };
 
@@ -239,16 +240,16 @@ class Progress {
  public:
   Progress(const ProfileOptions& options, const ProfileObserver& observer) : options_(options), observer_(observer) {}
 
-  /// Sets the sum of the runs that are still to come.
+  /// Sets the sum of the jobs and times of the remaining runs.
   void expect(const Enough& runs) { ahead_ = runs; }
-  /// Begins the next run, after the previous one has ended. There may be more runs than were expected.
+  /// Begins the next run, after the previous run has ended. There may be more runs than were expected.
   void begin(const Enough& run) {
     add(ended_, under_way_);
     under_way_ = {.jobs = run.jobs, .time = run.time};
     ahead_ = {.jobs = ahead_.jobs - std::min(ahead_.jobs, run.jobs),
               .time = ahead_.time - std::min(ahead_.time, run.time)};
   }
-  /// Reports the end of all runs. Some expected runs may have been left out.
+  /// Reports the end of all runs. Some expected runs may have been omitted.
   void end() {
     begin(nothing);
     expect(nothing);
@@ -273,10 +274,11 @@ class Progress {
   Enough ended_ = nothing, under_way_ = nothing, ahead_ = nothing;
 };
 
-/// The measuring runs of a task set, all under the memory policies that its tasks give.
+/// The measuring runs of a task set. All runs use the memory policies in the set.
 class Runs {
  public:
-  /// `across` is true if pairs of co-running tasks will later be measured under other policies, too (runs_of_pairs()).
+  /// `across` is true if pairs of co-running tasks will later be measured under other memory policies, too
+  /// (runs_of_pairs()).
   Runs(const TaskSet& tasks, const ProfileOptions& options, const MakeSetup& make_setup, const Tuned& tuned,
        bool across, Progress& progress)
       : tasks_(tasks),
@@ -351,9 +353,9 @@ class Runs {
         measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, std::ref(progress_), across_);
   }
 
-  /// For each task whose memory policy makes its device part wait for pages, returns the longest device part if all
-  /// data is in device memory, so that there are no such waits. Returns nullopt on the host device, where waits are
-  /// measured directly.
+  /// Returns the longest device part of each task while all data is in device memory. The device part then waits for no
+  /// pages. Measures only tasks whose memory policy makes the device part wait for pages. Returns nullopt on the host
+  /// device, where waits are measured directly.
   [[nodiscard]] std::optional<ResidentTimes> resident_times(const TaskSet& tasks) const {
     if (tuned_.device->capabilities().computes_on_core) return std::nullopt;
     ResidentTimes times(tasks.tasks.size());
@@ -375,8 +377,9 @@ class Runs {
   Progress& progress_;
 };
 
-/// Returns the time that timing the layers adds to an execution: on a GPU it is that of the events between kernels, on
-/// the host device it is negligible. `untimed` are the runs without timed layers.
+/// Returns the time that timing the layers adds to an execution. On a GPU, this is the time of the events between
+/// kernels. On the host device, the added time is negligible, and the function returns 0. `untimed` are the runs
+/// without timed layers.
 Duration added_by_timing(const LayerTimes& times, std::span<const MeasuredRun> untimed, std::size_t task) {
   if (times.clock() == LayerTimes::Clock::thread) return Duration(0);
   Duration shortest = Duration::max();
@@ -415,7 +418,7 @@ void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::
   }
 }
 
-/// Adds the WCET of co-running device parts to the entry. It is derived like the WCET of parts that ran alone.
+/// Adds the WCET of co-running device parts to the entry. This WCET is derived like the WCET of parts that ran alone.
 void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const traces::WcetOptions& options) {
   if (measured.longest > Duration(0)) {
     ProfileEntry beside;
@@ -437,8 +440,8 @@ std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
   return names;
 }
 
-/// One round of measuring runs, under one memory policy. Tasks that leave their policy open, and may have this one, get
-/// it. The others have the policy that they name, or the first one that they may have.
+/// One round of measuring runs, under one memory policy. The policy applies to tasks that leave their policy open and
+/// may have it. Other open tasks have their first possible policy. Tasks that name a policy have this policy.
 struct Round {
   MemoryPolicy policy{};
   TaskSet tasks;
@@ -461,8 +464,8 @@ std::vector<Round> rounds_of(const TaskSet& tasks, const Board& board) {
   return rounds;
 }
 
-/// Returns the entry of `profile` for the task with this fingerprint. If an earlier round began the entry, it is
-/// returned; else a new entry is added, which starts from that of the earlier profile `before`.
+/// Returns the entry of `profile` for the task with this fingerprint. If an earlier round added the entry, returns that
+/// entry. Otherwise adds a new entry, which starts as a copy of the entry in the earlier profile `before`.
 ProfileEntry& entry_for(Profile& profile, const Profile& before, const Task& task, const std::string& fingerprint) {
   const auto begun = std::ranges::find_if(profile.entries, [&](const ProfileEntry& entry) {
     return entry.task == task.name && entry.workload == fingerprint;
@@ -484,7 +487,7 @@ void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Ru
   profile.unfed = unfed(runs.seen);
 }
 
-/// Tunes the tasks whose memory policy in this round, in `tasks`, differs from that in the first round.
+/// Tunes the tasks whose memory policy in this round (`tasks`) differs from their policy in the first round (`first`).
 void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const ProfileObserver& observer,
             const MakeSetup& make_setup) {
   Setup setup = must(make_setup());
@@ -494,8 +497,8 @@ void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const Prof
     if (tasks.tasks[i].memory_policy != first.tasks[i].memory_policy) tune(tuned, set, i, observer);
 }
 
-/// A crossing: a pair of two tasks that both leave their policies open, one under D and the other one under M or H. No
-/// round contains this combination, because open tasks of a round have the same policy.
+/// A crossing: a pair of two tasks that both leave their memory policies open, one under D and the other under M or H.
+/// No round measures such a pair, because open tasks of a round have the same policy.
 struct Crossing {
   MeasuredPair pair;
   TaskSet tasks;
@@ -507,7 +510,7 @@ ProfileEntry* measured_entry(Profile& profile, const Task& task) {
   return found == nullptr ? nullptr : &profile.entries[static_cast<std::size_t>(found - profile.entries.data())];
 }
 
-/// Returns true if two tasks of the set may form a crossing.
+/// True if two tasks of the set may form a crossing.
 bool crosses(const TaskSet& tasks, const Board& board) {
   const auto open = [&](const Task& task) { return open_policies(task, board).size() > 1; };
   return tasks.device.co_run && std::ranges::count_if(tasks.tasks, open) > 1;
@@ -533,11 +536,11 @@ ProfileOptions of_one(ProfileOptions options, std::size_t rounds) {
   return options;
 }
 
-/// Returns true if the error is a lack of memory, which another policy may avoid.
+/// True if the error is a lack of memory, which another policy may avoid.
 bool lacks_memory(const Error& error) { return error.code == Errc::not_proved || error.code == Errc::out_of_memory; }
 
 /// Measures the two tasks of a crossing while they co-run, and adds the result to the profile. If there is not enough
-/// memory for both, adds this to Profile::unmeasured and returns false.
+/// memory for both tasks, adds the crossing to Profile::unmeasured and returns false.
 bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const TaskSet tasks = measured_at(crossing.tasks, own_periods(crossing.tasks), tuned);
@@ -569,8 +572,8 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
   return true;
 }
 
-/// Measures all crossings whose tasks were measured under their policies before. If a crossing cannot be measured, its
-/// task under D gets no WCET for co-running, and so never co-runs.
+/// Measures all crossings whose two tasks already have measurements under the crossing's policies. If a crossing cannot
+/// be measured, its task under D gets no WCET for co-running, and so never co-runs.
 void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const auto entry = [&](const Crossing& of, std::size_t task) {

@@ -1,4 +1,4 @@
-// Implements rtexec::profile(), for callers that provide a device or a store of their own.
+// Implements rtexec::profile(), also for callers that provide their own device or store.
 #pragma once
 
 #include <rtexec/profiler.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::executive {
 
-/// Profiles the set like rtexec::profile(); `make_setup` is called anew for each of the runs.
+/// Profiles the set like rtexec::profile(). Calls `make_setup` once for each run.
 [[nodiscard]] Result<Profile> measure(const TaskSet& tasks, const ProfileOptions& options,
                                       const ProfileObserver& observer,
                                       const std::function<Result<Setup>()>& make_setup);

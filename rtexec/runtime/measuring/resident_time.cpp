@@ -23,13 +23,13 @@ TaskSet alone_under_d(TaskSet set, std::size_t index) {
   return set;
 }
 
-/// Returns the options of `given` that concern this task.
+/// Returns the options of `given` that apply to this task.
 Setup setup_of(const Task& task, Setup given) {
   Setup setup;
   setup.open_device = std::move(given.open_device);
   if (auto own = given.workloads.extract(task.name)) setup.workloads.insert(std::move(own));
   setup.tunings.emplace();
-  // A micro-benchmark's tuning is left out because it is for managed memory
+  // The tuning of a micro-benchmark is omitted, because it is for managed memory
   if (given.tunings && !is_micro_benchmark(task.workload)) (*setup.tunings)[task.name] = (*given.tunings)[task.name];
   return setup;
 }

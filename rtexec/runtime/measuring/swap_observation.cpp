@@ -16,13 +16,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration between_questions = 250ms;
-constexpr std::size_t tasks_in_turn = 3; // the device has room for two: when the tasks take turns, a job finds none of
-                                         // its chunks there
+constexpr std::size_t tasks_in_turn = 3; // the device has room for two tasks: if three tasks take turns, a job finds
+                                         // none of its chunks on the device
 
 std::size_t rounds_of(const SwapExperiment& experiment) { return experiment.jobs * 2 / tasks_in_turn + 2; }
 
-/// A task that swaps `size` bytes and computes nothing. It notes when each job requested the device, and when the job
-/// got it.
+/// A task that swaps `size` bytes and computes nothing. It records when each job requested the device, and when the job
+/// began to execute.
 class Idler final : public Workload {
  public:
   struct Times {
@@ -81,7 +81,7 @@ class Recorder {
                         Instant end) noexcept { static_cast<Recorder*>(self)->add(transfer, begin, end); },
             .self = this};
   }
-  /// Returns the transfers for each job: in and out.
+  /// Returns the transfers for each job: index 0 for copies in, index 1 for copies out.
   std::map<policies::JobId, std::array<Span, 2>> spans() const {
     std::map<policies::JobId, std::array<Span, 2>> spans;
     const std::size_t count = std::min(next_.load(), entries_.size());
@@ -133,7 +133,7 @@ TaskSet turns(const SwapExperiment& experiment) {
   return set;
 }
 
-/// Returns the jobs that exchanged all of their chunks. Leaves out the first job, because the warm-up has the same
+/// Returns the jobs that exchanged all of their chunks. Excludes the first job, because the warm-up job has the same
 /// number.
 std::vector<ObservedSwap> complete_jobs(const Recorder& recorder, const Times& times, std::uint32_t chunks) {
   std::vector<ObservedSwap> jobs;

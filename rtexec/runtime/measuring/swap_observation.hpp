@@ -1,5 +1,5 @@
-// Observes the executive while it swaps. The jobs of tasks that only swap, and compute nothing, alternate. Each
-// transfer is timed, and so is the wait of each job for its chunks. Used for calibration and benchmarks.
+// Observes the executive while it swaps. Jobs of several tasks alternate. These tasks only swap, and compute nothing.
+// Each transfer is timed, and the wait of each job for its chunks is timed too. Used for calibration and benchmarks.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -13,16 +13,17 @@
 namespace rtexec::executive {
 
 struct SwapExperiment {
-  std::string board; // by name or path
+  std::string board; // the board's name or path
   Bytes chunk;
   std::uint32_t chunks = 1;              // chunks that each job loads; as many chunks of another task are evicted for
                                          // them
   MemoryClass kind = MemoryClass::state; // class of the swapped memory
   unsigned jobs = 30;                    // approximate number of jobs that swap all of their chunks
-  Duration turn{0};                      // the time from one job to the next; must be longer than a job
+  Duration turn{0};                      // the time from the beginning of one job to the beginning of the next job;
+                                         // must be longer than a job
   SwapOptions swap;
   bool keep_awake = false;             // keeps the run's cores awake
-  std::function<bool()> going_on = {}; // called now and then during the run, which ends when it returns false
+  std::function<bool()> going_on = {}; // called repeatedly during the run; the run ends when it returns false
 };
 
 /// Returns the duration of the experiment's run, without set-up and shutdown.
@@ -30,7 +31,7 @@ struct SwapExperiment {
 
 /// The times of a job that loaded all of its chunks, while all of another task's chunks were evicted.
 struct ObservedSwap {
-  Duration in{0}; // from the beginning of its first copy in to the end of the last one
+  Duration in{0}; // from the beginning of the job's first copy in to the end of its last copy in
   Duration out{0};
   Duration out_busy{0}; // the time for which the copy-out engine worked for this job
   Duration exchange{0}; // from the beginning of its first copy, in either direction, to the end of its last copy in
@@ -43,7 +44,7 @@ struct ObservedSwaps {
   std::vector<ObservedSwap> jobs; // empty if the machine was too busy for so short a `turn`
 };
 
-/// Runs the experiment. It needs room for the chunks of two jobs on the device, and for those of three jobs in the
+/// Runs the experiment. Requires room for the chunks of two jobs on the device, and for the chunks of three jobs in the
 /// store. Returns the errors of Executive, and cancelled if `going_on` returned false.
 [[nodiscard]] Result<ObservedSwaps> observe_swaps(const SwapExperiment& experiment);
 
