@@ -1,5 +1,6 @@
 // Interference load for measurements of a task set. On each core of the set, a thread runs while the core is otherwise
-// idle. It sweeps as much memory as the core's private caches hold. So jobs find these caches filled with other data.
+// idle. The thread repeatedly writes a memory area of the size of the core's private caches. Therefore, jobs find these
+// caches filled with other data.
 #pragma once
 
 #include <rtexec/result.hpp>

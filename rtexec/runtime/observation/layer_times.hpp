@@ -1,7 +1,7 @@
 // Measures the execution times of the layers of one task's device parts. Short layers are merged with the previous
-// layers into pieces, which take at least `min_piece` in the first execution. Keeps the longest time of each piece over
-// all jobs. The owner sets this up and reads it before and after the run; in between only the compute engine's thread
-// uses it. Allocates nothing after construction.
+// layers into pieces. Each piece takes at least `min_piece` in the first execution. Keeps the longest time of each
+// piece over all jobs. The owner uses this object only before and after the run. During the run, only the compute
+// engine's thread uses it. Allocates nothing after construction.
 #pragma once
 
 #include <rtexec/profile.hpp>
@@ -20,7 +20,7 @@ class LayerTimes {
   enum class Clock {
     thread, // processor time of the engine's thread, which executes the layers; time in which the thread is preempted
             // does not count
-    told,   // the time between the instants that the workload reports
+    told,   // the time between the instants that the workload reports to the observer
   };
   static constexpr Duration min_piece{100'000};
   LayerTimes(std::size_t layers, Clock clock) : clock_(clock), longest_(layers), last_(layers) {}
