@@ -24,7 +24,7 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Returns the names of the tasks that give no WCET: "'front', 'rear'".
+/// Returns the names of the tasks without a WCET in the task set: "'front', 'rear'".
 std::string unmeasured(const TaskSet& tasks) {
   std::string names;
   for (const Task& task : tasks.tasks)
@@ -32,7 +32,8 @@ std::string unmeasured(const TaskSet& tasks) {
   return names;
 }
 
-/// Returns the problem that a workload without a device part needs device memory, with a remedy. Empty: it does not.
+/// Checks that a workload without a device part needs no device memory. Returns the problem with a remedy, or an empty
+/// text.
 std::string problem_of_memory(const Workload& workload) {
   const Bytes asked = workload.memory().on_device();
   if (workload.uses_device() || asked == Bytes{0}) return {};
@@ -40,7 +41,8 @@ std::string problem_of_memory(const Workload& workload) {
          " of device memory; keep its data in host memory, or give it a device part";
 }
 
-/// Returns the problem that only one of WCET and workload has a device part, with a remedy. Empty: they agree.
+/// Checks that the WCET has a device part exactly if the workload has one. Returns the problem with a remedy, or an
+/// empty text.
 std::string problem_of_parts(const Wcet& wcet, const Workload& workload) {
   if (wcet.uses_device() == workload.uses_device()) return {};
   const std::string found = "its wcet is " + to_string(wcet.device) + ", but its workload has ";
@@ -60,8 +62,8 @@ Result<> check_parts(const LoadedSet& set) {
   return errors.empty() ? Result<>() : fail(Errc::bad_input, errors);
 }
 
-/// Refuses footprints that exceed a known capacity so much that the address space of the process may be too small.
-/// Planning refuses other footprints that exceed the capacity, with better advice.
+/// Refuses footprints that exceed a known capacity so far that the address space of the process may be too small.
+/// Planning refuses smaller excesses of the capacity, with better advice.
 Result<> check_footprints(const ResolvedSet& set) {
   const Bytes capacity = set.tasks.device.capacity.value_or(set.board.capacity);
   if (capacity == Bytes{0}) return {};
@@ -74,7 +76,7 @@ Result<> check_footprints(const ResolvedSet& set) {
   return errors.empty() ? Result<>() : fail(Errc::not_proved, errors);
 }
 
-/// Queries the device for its capacity, if neither board nor task set gives it.
+/// Queries the device for its capacity, if neither the board nor the task set states the capacity.
 Result<> settle_capacity(LoadedSet& set) {
   if (set.board.capacity > Bytes{0} || set.tasks.device.capacity) return {};
   set.whole_device = true;
@@ -99,7 +101,7 @@ Result<> settle_capacity(LoadedSet& set) {
 }
 
 /// Prepares tasks with streamed constants for measuring: all of their constants are then on the device. The limit of
-/// the device memory is lifted for that, because only later runs need to keep it.
+/// the device memory is lifted for the measurement, because only later runs need to keep this limit.
 void measure_streams_whole(LoadedSet& set) {
   for (Task& task : set.tasks.tasks) {
     if (task.constants != Constants::streamed) continue;
@@ -117,8 +119,8 @@ Bytes room_of_links(const LoadedSet& set, std::size_t task) {
   return room;
 }
 
-/// Checks that the host memory suffices for reading the models. If a control group's limit were exceeded later, the
-/// kernel would kill the process without a message. A model needs memory for its file and for its tensors.
+/// Checks that the host memory suffices for reading the models. A model needs memory for its file and for its tensors.
+/// Without this check, the kernel would kill the process without a message at the limit of a control group.
 Result<> check_room_for_models(const TaskSet& tasks) {
   std::set<std::filesystem::path> models;
   for (const Task& task : tasks.tasks)
@@ -177,7 +179,7 @@ class Loader {
     if (!own && open_policies(task, set_.board).size() > 1) choosing_.push_back(index);
   }
 
-  /// Chooses memory policies that tasks leave open, unless they are about to be measured.
+  /// Chooses the memory policies that tasks leave open, unless this set is loaded for measuring.
   Result<> choose() {
     set_.policy_reasons.resize(set_.workloads.size());
     if (choosing_.empty() || setup_.tunings) return {};
@@ -209,8 +211,8 @@ class Loader {
     set_.tunings.push_back(std::move(*tuned));
   }
 
-  /// Applies the measured tuning to the workload, and returns it. Ignores a stale entry of the profile. If its WCET is
-  /// needed, this is reported later.
+  /// Applies the measured tuning to the workload, and returns this tuning. Ignores a stale entry of the profile. If the
+  /// WCET of a stale entry is needed, a later step reports this.
   Result<std::vector<std::string>> tune(const Task& task, const std::string& fingerprint, Workload& workload) {
     if (setup_.tunings) {
       const auto given = setup_.tunings->find(task.name);
@@ -236,7 +238,7 @@ class Loader {
   std::string errors_;
 };
 
-/// Takes those WCETs from the profile that the task set does not give.
+/// Takes the WCETs that are missing in the task set from the profile.
 Result<> settle_wcets(LoadedSet& set) {
   const std::string names = unmeasured(set.tasks);
   if (names.empty()) return {};
@@ -250,8 +252,8 @@ Result<> settle_wcets(LoadedSet& set) {
   return {};
 }
 
-/// Returns the name of the task from which this input gets its values by a link on the device. The host cannot read
-/// such an input. Empty: the input is not linked.
+/// Returns the name of the task from which this input gets its values by a link on the device. The host cannot read a
+/// linked input. Returns an empty text if the input is not linked.
 std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t input) {
   for (const channels::DeviceLink& link : set.links)
     for (const auto& reader : link.readers)
@@ -259,8 +261,8 @@ std::string linked_from(const LoadedSet& set, std::size_t task, std::size_t inpu
   return {};
 }
 
-/// Connects the picture observer of the viewer, and adds its cost to the WCET of the task. That WCET was given or
-/// measured without the picture observer.
+/// Connects the picture observer of the viewer, and adds its cost to the WCET of the task. The WCET in the task set or
+/// the profile excludes the picture observer.
 Result<> show(LoadedSet& set, const std::shared_ptr<channels::PictureObserver>& observer) {
   auto& tasks = set.tasks.tasks;
   const auto shown = std::ranges::find(tasks, observer->task(), &Task::name);
@@ -346,8 +348,8 @@ Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::
   return asked;
 }
 
-/// Returns the layers of each task, grouped into pieces, by task. Returns bad_input if a task's constants must be
-/// streamed and cannot be.
+/// Returns the layers of each task, grouped into pieces, by task. Returns bad_input if the constants of a task must be
+/// streamed, but streaming is impossible.
 Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
   std::vector<TaskLayers> pieces;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
@@ -367,7 +369,8 @@ Result<std::vector<TaskLayers>> layers_of_all(const LoadedSet& set) {
   return pieces;
 }
 
-/// Makes the plan. Jobs are cut into segments if this proves the set, or if the task set requests it.
+/// Makes the plan. Jobs are cut into segments if segments make the set schedulable, or if the task set requests
+/// segments.
 Result<Plan> plan_in_segments(const LoadedSet& set) {
   const auto pieces = layers_of_all(set);
   if (!pieces) return Unexpected(pieces.error());

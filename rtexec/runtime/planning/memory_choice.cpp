@@ -14,14 +14,14 @@ namespace {
 
 using policies::MeasuredPolicy;
 
-/// The measured memory policies of one task, and a workload made for each. The vectors are parallel.
+/// The measured memory policies of one task, and a workload made for each policy. All vectors have the same order.
 struct Candidates {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<MeasuredPolicy> measured;
 };
 
-/// Returns true if `entry` was measured with this workload, its inputs and links. If so, applies the measured tuning to
-/// the workload.
+/// Returns true if `entry` was measured with this workload, its inputs and links. In this case, applies the measured
+/// tuning to the workload.
 Result<bool> measured_with(const LoadedSet& set, std::size_t index, Workload& workload, const ProfileEntry& entry) {
   if (entry.workload != with_tuning(channels::fingerprint(set.tasks, index, workload, set.links), entry.tuning))
     return false;
@@ -71,8 +71,8 @@ Result<Candidates> candidates_of(const LoadedSet& set, std::size_t index) {
   return found;
 }
 
-/// Returns the measurement of a task whose policy is not open, as a list of one. The list is empty if the measurement
-/// is missing or stale.
+/// Returns a list with the measurement of a task whose policy is not open. The list is empty if the measurement is
+/// missing or stale.
 std::vector<MeasuredPolicy> as_it_is(const LoadedSet& set, std::size_t index) {
   const Task& task = set.tasks.tasks[index];
   Workload& workload = *set.workloads[index];
@@ -103,8 +103,8 @@ std::string reason(std::span<const MeasuredPolicy> measured, std::size_t chosen,
   return text + (plan.proved ? "; slack " + readable(plan.end_to_end.slack) : "; not proved");
 }
 
-/// Returns the error that no choice of policies fits into memory. `of_device` is the error of the plan in which all of
-/// these tasks have device memory (D).
+/// Returns an error, which states that no choice of policies fits into memory. `of_device` is the error of the plan in
+/// which all of these tasks have device memory (D).
 Unexpected<Error> none_fits(const LoadedSet& set, std::span<const std::size_t> choosing, const Error& of_device) {
   std::string names;
   for (const std::size_t index : choosing) names += (names.empty() ? "'" : ", '") + set.tasks.tasks[index].name + "'";

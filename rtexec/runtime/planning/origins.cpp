@@ -6,8 +6,8 @@
 namespace rtexec::executive {
 namespace {
 
-/// Returns the profile entry from which the task's execution times were taken, or nullopt if there is none. If a viewer
-/// shows the task, the WCET of the last part may be longer than in the entry.
+/// Returns the profile entry from which the task's execution times were taken, or nullopt if there is no such entry. If
+/// a viewer shows the task, the WCET of its last part may be longer than in the entry.
 std::optional<ProfileEntry> origin(const PlannedTask& task, const Profile& profile) {
   for (const ProfileEntry& entry : profile.entries)
     if (entry.task == task.name && entry.workload == task.workload && entry.wcet.before == task.wcet.before &&

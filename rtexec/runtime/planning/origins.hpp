@@ -1,4 +1,4 @@
-// The origins of a plan's execution times: a profile, or the task set.
+// Finds the origins of a plan's execution times: a profile, or the task set.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -12,7 +12,7 @@ namespace rtexec::executive {
 
 struct Origins {
   std::optional<Profile> profile; // the set's profile, if it can be read
-  /// The profile entry that each task's execution times were taken from. Absent: the task set gives them
+  /// The profile entry from which each task's execution times were taken. Absent: they come from the task set
   std::vector<std::optional<ProfileEntry>> entries;
 };
 

@@ -30,8 +30,8 @@ std::vector<Nanos> shares_of(const std::vector<MeasuredLayers::Piece>& pieces, D
   return shares;
 }
 
-/// Returns the live ranges with numbers of pieces instead of numbers of layers. A range that lies within one piece is
-/// left out, because no cut can divide it. `last_layer` holds the last layer of each piece.
+/// Returns the live ranges with numbers of pieces instead of numbers of layers. Excludes a range that lies within one
+/// piece, because no cut can divide this range. `last_layer` holds the last layer of each piece.
 std::vector<policies::Tensor> in_pieces(const std::vector<LiveRange>& ranges,
                                         const std::vector<std::uint32_t>& last_layer) {
   const auto piece_of = [&](std::uint32_t layer) {

@@ -1,5 +1,5 @@
 // Converts the layers of a task's device part to pieces, which are the input of the search for segments. A piece is a
-// run of consecutive layers that are not cut.
+// sequence of layers between which no cut is possible.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -17,15 +17,15 @@ namespace rtexec::executive {
 
 /// The layers of one task, grouped into pieces.
 struct TaskLayers {
-  policies::LayeredTask layered;         // its layers are the pieces
+  policies::LayeredTask layered;         // the task; its "layers" are the pieces
   std::vector<std::uint32_t> last_layer; // the last layer of each piece; empty: the task cannot be cut
   /// The reason why the task cannot be cut, in words. Empty: it can be cut, or the task set forbids cuts.
   std::string obstacle;
 };
 
-/// Returns the layers of `task`. For a synthetic task the task set gives them. Other tasks can be cut only if `entry`,
-/// their profile entry, is not null and contains measured layers. The time of a piece is its share of the WCET. `chunk`
-/// is the chunk size of streamed constants.
+/// Returns the layers of `task`. The layers of a synthetic task come from the task set. Other tasks can be cut only if
+/// `entry`, their profile entry, is not null and contains measured layers. The time of a piece is its share of the
+/// WCET. `chunk` is the chunk size of streamed constants.
 [[nodiscard]] TaskLayers task_layers(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
                                      std::uint32_t launch_ahead);
 
