@@ -17,9 +17,10 @@
 
 namespace rtexec {
 
-/// The entry in the page for one BandwidthLocks object; normally each process has one. The process that owns the entry
-/// also holds a file lock on one byte of the file. The kernel releases this lock when the process ends. Process numbers
-/// cannot show this, because they are reused, and other PID namespaces have numbers of their own.
+/// The entry in the page for one BandwidthLocks object; normally each process has one such object. The process that
+/// owns the entry also holds a file lock on one byte of the file. The kernel releases this lock when the process ends.
+/// Process numbers cannot show that a process has ended, because numbers are reused, and other PID namespaces have
+/// their own numbers.
 struct alignas(64) BandwidthLocks::Place {
   std::atomic<std::int32_t> process{0}; // the owner; 0: the entry is free
   std::atomic<std::uint32_t> locks{0}, busy{0};
@@ -35,7 +36,7 @@ struct alignas(64) BandwidthLocks::Place {
   }
 };
 
-/// The contents of the shared file. A new file is all zeros, which is a page on which nobody holds a lock.
+/// The contents of the shared file. A new file is all zeros, which is a page without any held lock.
 struct BandwidthLocks::Page {
   std::atomic<std::uint64_t> layout{0};
   std::atomic<std::uint32_t> used{0}; // number of entries that were ever used; regulating threads read only these
@@ -46,8 +47,8 @@ namespace {
 
 constexpr std::uint64_t this_layout = 0x7274'6578'6563'0003; // "rtexec", version 3
 
-/// Takes or releases the file lock on the byte of an entry. Returns false if another object holds it. The lock belongs
-/// to the open file and not to the process, so that it also separates two objects in one process.
+/// Takes or releases the file lock on the byte of an entry. Returns false if another object holds the lock. The lock
+/// belongs to the open file instead of the process. Therefore, it also works between two objects in one process.
 bool own(int file, std::size_t place, short type) noexcept {
   struct flock range {};
   range.l_type = type;
@@ -61,8 +62,8 @@ Unexpected<Error> failed(const std::filesystem::path& file, const std::string& w
   return fail(Errc::refused, "the page of bandwidth locks, " + file.string() + ": " + why);
 }
 
-/// Opens the page; returns -1 and sets errno on failure. An existing file is opened without O_CREAT, which
-/// fs.protected_regular would refuse to users other than its owner.
+/// Opens the page; returns -1 and sets errno on failure. Opens an existing file without O_CREAT, because
+/// fs.protected_regular would refuse O_CREAT to users other than the file's owner.
 int open_page(const std::filesystem::path& file) {
   constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -75,7 +76,8 @@ int open_page(const std::filesystem::path& file) {
 }
 
 /// Returns the reason why the file's owner is not trusted. A user who can write the file can shorten it, and so kill
-/// every process that has it mapped. Empty: the owner is root or this user, who decide themselves who else may write.
+/// every process that has the file mapped. Returns an empty text if the owner is root or this user. The owner decides
+/// who else may write.
 std::string mistrust(int file) {
   struct stat found {};
   if (::fstat(file, &found) != 0) return hal::errno_text(errno);
@@ -100,7 +102,7 @@ void raise_to(std::atomic<std::uint32_t>& highest, std::uint32_t value) noexcept
 
 void count_down(std::atomic<std::uint32_t>& held, std::atomic<std::int64_t>& ended_at) noexcept {
   std::uint32_t now = held.load(std::memory_order_relaxed);
-  // The instant must be stored before others can see that the count is 0
+  // The instant must be stored before other threads can see that the count is 0
   if (now == 1) ended_at.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
   while (now > 0 && !held.compare_exchange_weak(now, now - 1, std::memory_order_acq_rel)) {}
 }
@@ -129,7 +131,7 @@ Result<BandwidthLocks> BandwidthLocks::open(const std::filesystem::path& folder)
   for (std::size_t i = 0; i < max_processes; ++i) {
     if (!own(locks.file_, i, F_WRLCK)) continue;
     locks.place_ = &locks.page_->places[i];
-    locks.place_->clear(); // contents left by a process that died
+    locks.place_->clear(); // removes the contents of a process that died
     raise_to(locks.page_->used, static_cast<std::uint32_t>(i + 1));
     locks.place_->process.store(::getpid());
     locks.forget_dead();

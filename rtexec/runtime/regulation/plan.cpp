@@ -1,4 +1,4 @@
-// Plans bandwidth regulation by the options of the task set: which cores are regulated, with which budgets and by which
+// Plans bandwidth regulation by the options of the task set. Chooses the regulated cores, their budgets and their
 // counters. A domain is a core, or some cores that share one counter and budget.
 #include "rtexec/runtime/regulation/regulation.hpp"
 
@@ -51,8 +51,8 @@ class Checker {
       check_budget(*tasks_.bandwidth.best_effort, core == cores_.end() ? 0 : *core, "[bandwidth] best_effort = ");
   }
 
-  /// Adds an error if the budget of a core is impossible: the event of the counter does not exist, a core cannot move
-  /// that much, or the budget of a period is less than one cache line.
+  /// Adds an error if the budget of a core is impossible. Reasons: the event of the counter does not exist, the budget
+  /// exceeds the bandwidth of a core, or the budget of a period is less than one cache line.
   void check_budget(Bandwidth budget, unsigned core, const std::string& who) {
     const CounterFacts counter = counter_of(core, board_, tasks_.bandwidth.event);
     const auto event = hal::find_event(counter.event);
@@ -66,8 +66,8 @@ class Checker {
                to_string(tasks_.bandwidth.period) + ", " + to_string(least) + "; use a longer period");
   }
 
-  /// Adds an error if the budgets of single cores together exceed what the memory can provide. The limit of best-effort
-  /// cores does not count, because it reserves nothing.
+  /// Adds an error if the sum of the budgets of single cores exceeds the bandwidth of the memory. The limit of
+  /// best-effort cores is not part of the sum, because this limit reserves no bandwidth.
   void check_sum() {
     Bandwidth sum;
     for (const CoreBudget& each : tasks_.core_budgets) sum.bytes_per_second += each.budget.bytes_per_second;
@@ -161,7 +161,7 @@ class Planner {
   }
 
   /// Adds the reasons why admission's assumptions need not hold for a core with real-time parts. Admission assumes that
-  /// the whole core is throttled, and for no longer than planned.
+  /// throttling stops the whole core, and lasts no longer than planned.
   void note_limits(unsigned core, const hal::CounterChoice& choice) {
     const std::string who = "core " + std::to_string(core) + " has real-time parts and a budget; ";
     if (choice.settings.back_end != CounterBackEnd::core)

@@ -11,16 +11,16 @@ namespace {
 
 using policies::Lines;
 
-/// Increments a counter. It needs no atomic read-modify-write, because one thread writes each counter.
+/// Increments a counter. Needs no atomic read-modify-write, because only one thread writes each counter.
 void increment(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
 std::int64_t ns(Instant at) noexcept { return at.time_since_epoch().count(); }
 
-/// A spin lock between regulating threads, held for some hundred nanoseconds. If each thread has a core of its own, and
-/// all have the same FIFO priority, the holder runs while others spin. Threads under SCHED_DEADLINE or SCHED_OTHER may
-/// share a core. Therefore a thread that has spun for long sleeps, so that the holder can run.
+/// A spin lock between regulating threads, held for some hundred nanoseconds. If each thread has its own core, and all
+/// threads have the same FIFO priority, the holder runs while other threads spin. Threads under SCHED_DEADLINE or
+/// SCHED_OTHER may share a core. Therefore a thread that has spun for long sleeps, so that the holder can run.
 class SpinLock {
  public:
   void lock() noexcept {
@@ -53,8 +53,8 @@ struct Shared {
   }
 
   const RegulationSettings settings;
-  /// The longest gap, between two jobs or between a copy and the execution after it, in which the device still counts
-  /// as working.
+  /// The longest gap, between two jobs or between a copy and the execution after it, during which the device still
+  /// counts as working.
   const Duration grace = std::max<Duration>(settings.period / 10, shortest_rest);
   /// The length of a pause, in periods. During a pause, the thread of a domain with little traffic does not wake up at
   /// the ends of periods.
@@ -64,14 +64,14 @@ struct Shared {
   SpinLock lock; // protects the regulator
   policies::BandwidthRegulator regulator;
   std::atomic<bool> stopping{false};
-  std::atomic<std::int64_t> grid{0};       // the beginning of a period; all later periods begin a whole number of
-                                           // periods after it
-  std::atomic<std::int64_t> free_until{0}; // no core is throttled before this instant
+  std::atomic<std::int64_t> grid{0};       // the beginning of a period, in ns; all later periods begin an integral
+                                           // number of periods after this instant
+  std::atomic<std::int64_t> free_until{0}; // no core is throttled before this instant, in ns
   std::atomic<std::uint64_t> limit{0};     // bytes per second, for domains that are not `always`; 0: the planned budget
   hal::Signal started;
 };
 
-constexpr std::uint64_t lifted = UINT64_MAX; // the value of Shared::limit that stands for no limit
+constexpr std::uint64_t lifted = UINT64_MAX; // the value of Shared::limit that means no limit
 
 class Domain {
  public:
@@ -151,14 +151,14 @@ class Domain {
     const Instant now = hal::now();
     late_.add(now - end_);
     const Instant next = next_boundary(now);
-    // The number of period ends that have passed since this thread had to wake up, 1 if it did so in time
+    // The number of period ends since this thread had to wake up; 1 if the thread woke up in time
     const auto ended = static_cast<std::uint64_t>(std::max<std::int64_t>((next - end_) / shared_.settings.period, 1));
     increment(missed_periods_, ended - 1);
     const std::uint64_t planned = std::exchange(paused_, 1);
     end_ = next;
     unthrottled_ = throttled_in_period_ = false;
     if (!std::exchange(counted_at_end_, false) && !count()) return;
-    // Traffic before the first period is not charged
+    // Traffic before the first period does not count against the budget
     if (periods_.load(std::memory_order_relaxed) == 0) base_ = begin_ = counted_;
     const Lines used = moved_since_begin();
     if (allowed_ != policies::unlimited && allowed_ > 0 && used >= allowed_) overshoot_.add(used - allowed_);
@@ -171,9 +171,9 @@ class Domain {
     serve();
   }
 
-  /// Begins a pause if the domain has little traffic, and returns the number of cache lines that are allowed during it.
-  /// The reason for pauses is that waking up is the largest cost of regulation. Returns 0 if there is no pause. There
-  /// is none if the limit may change during the run.
+  /// Begins a pause if the domain has little traffic. Returns the number of cache lines that are allowed during the
+  /// pause, or 0 if there is no pause. The reason for pauses is that waking up is the largest cost of regulation. There
+  /// is no pause if the limit may change during the run.
   Lines pause() noexcept {
     // An overflow during a pause would stop threads that have no limit
     const bool stops_threads = planned_.counter.back_end == CounterBackEnd::thread && given_ == policies::unlimited;
@@ -188,8 +188,8 @@ class Domain {
   }
 
   /// Ends a pause early, because the domain has moved more lines than predicted. All traffic since the beginning of the
-  /// pause counts in the current period. If no limit was in force before the pause, at most the number of lines allowed
-  /// in the pause counts.
+  /// pause counts in the current period. If no limit was in force before the pause, this traffic counts as at most the
+  /// number of lines that were allowed in the pause.
   void end_pause() noexcept {
     if (given_ == policies::unlimited) {
       begin_.reads = std::max(begin_.reads, counted_.reads - std::min(counted_.reads, allowed_));
@@ -237,7 +237,7 @@ class Domain {
   }
 
   /// Returns the number of lines moved since the period began. If writes are counted separately, they have the same
-  /// budget as reads, and the larger of both numbers is returned.
+  /// budget as reads, and the function returns the larger of the two numbers.
   [[nodiscard]] Lines moved_since_begin() const noexcept {
     return std::max(counted_.reads - begin_.reads, counted_.writes - begin_.writes);
   }
@@ -267,24 +267,24 @@ class Domain {
     }
   }
 
-  /// Handles an overflow that happened during a pause (see pause()), but that this thread notices only after the pause,
-  /// because the kernel has signalled it late or not at all. The traffic is then spread over all periods of the pause,
-  /// and not charged to the last one alone.
+  /// Handles an overflow during a pause (see pause()) that this thread notices only after the pause, because the kernel
+  /// signalled the overflow late or not at all. The traffic then counts in all periods of the pause, instead of only in
+  /// the last period.
   void overslept() noexcept {
     counted_at_end_ = true;
     allowed_ = policies::unlimited;
   }
 
-  /// Returns true if another domain has begun a new period for all domains. If so, ends this domain's period at the
-  /// same instant.
+  /// True if another domain has begun a new period for all domains. In this case, ends this domain's period at the
+  /// instant when the new period began.
   [[nodiscard]] bool moved() noexcept {
     if (shared_.grid.load(std::memory_order_acquire) == grid_) return false;
     end_ = Instant(Duration(shared_.grid.load(std::memory_order_acquire)));
     return true;
   }
 
-  /// Called when all allowed lines are used up. Does what the regulator decides: allows more lines, throttles, or
-  /// begins a new period.
+  /// Asks the regulator what to do when all allowed lines are used up. Executes its decision: allows more lines,
+  /// throttles, or begins a new period.
   void ask() noexcept {
     if (paused_ > 1) end_pause();
     const Lines used = moved_since_begin();
@@ -332,11 +332,11 @@ class Domain {
     const Instant end = hal::now();
     increment(throttled_, static_cast<std::uint64_t>((end - begin).count()));
     tell(shared_.settings.observer.throttle_end, end);
-    unthrottled_ = true; // has an effect only if the period is not over
+    unthrottled_ = true; // has an effect only if the period has not ended
   }
 
-  /// Continues after throttling that ended before the period did, because no core is throttled any more or the device
-  /// stopped working.
+  /// Continues after throttling that ended before the end of the period. Throttling ends early if no core is throttled
+  /// any more, or if the device has stopped working.
   void released() noexcept {
     if (hal::now() < Instant(Duration(shared_.free_until.load(std::memory_order_acquire)))) return go_on();
     if (count()) ask();
@@ -356,8 +356,8 @@ class Domain {
   void lose() noexcept {
     lost_.store(true);
     shared_.lock.lock();
-    shared_.regulator.set_budget(index_, policies::unlimited); // so that no other domain waits until this one has used
-                                                               // up its budget
+    shared_.regulator.set_budget(index_, policies::unlimited); // so that no other domain waits until this domain has
+                                                               // used up its budget
     shared_.lock.unlock();
     tell_budget(policies::unlimited);
   }
@@ -383,13 +383,15 @@ class Domain {
   Shared& shared_;
   std::int64_t grid_ = 0;
   Instant end_{};                            // the end of the current period or pause
-  std::uint64_t paused_ = 1;                 // number of periods from the beginning to `end_`; more than 1 in a pause
-  hal::TrafficCount base_, begin_, counted_; // counts at the start, at the period's beginning, and the newest ones
-  bool counted_at_end_ = false;              // `counted_` was read at the end of the period
+  std::uint64_t paused_ = 1;                 // number of periods from the beginning of the current period or pause to
+                                             // `end_`; more than 1 in a pause
+  hal::TrafficCount base_, begin_, counted_; // counts at the start of regulation, at the beginning of the period, and
+                                             // the newest counts
+  bool counted_at_end_ = false;              // true: `counted_` was read at the end of the period
   Lines given_ = policies::unlimited;        // lines that the regulator allowed at the beginning of this period
   Lines allowed_ = policies::unlimited;      // lines that are allowed in this period so far
   Lines told_ = 0;
-  bool unthrottled_ = false; // the domain was throttled in this period, and no longer is
+  bool unthrottled_ = false; // true: the domain was throttled in this period, and is no longer throttled
   bool throttled_in_period_ = false;
   std::uint64_t limit_ = 0;
   std::atomic<bool> holding_{false};
@@ -397,7 +399,7 @@ class Domain {
   std::atomic<bool> lost_{false};
   std::atomic<std::uint64_t> periods_{0}, throttled_periods_{0}, throttled_{0}, reads_{0}, writes_{0},
       missed_periods_{0};
-  Histogram overshoot_; // excess over the allowed lines
+  Histogram overshoot_; // numbers of lines above the allowed lines
   DurationHistogram late_;
 };
 
@@ -433,8 +435,7 @@ class Running final : public Regulation {
       if (counter.back_end == CounterBackEnd::thread) continue;
       held.insert(held.end(), domain->planned().cores.begin(), domain->planned().cores.end());
       if (counter.reads.counted_on)
-        held.push_back(*counter.reads.counted_on); // the kernel signals overflows on this
-                                                   // core
+        held.push_back(*counter.reads.counted_on); // the core on which the kernel signals overflows
     }
     auto raised = hal::OverflowPriority::raise(held, shared_.settings.priority);
     if (!raised) return Unexpected(raised.error());
@@ -488,9 +489,9 @@ class Running final : public Regulation {
     return domains;
   }
 
-  /// Starts a thread of the domain. With CounterBackEnd::thread, in which counted threads stop themselves, the
-  /// regulating thread need not occupy the core. If real-time priority is refused, it then works without priority, and
-  /// only grants budgets late.
+  /// Starts a thread of the domain. With CounterBackEnd::thread, counted threads stop themselves, and the regulating
+  /// thread need not occupy the core. If real-time priority is then refused, the regulating thread runs without
+  /// priority. The only effect is that budgets are granted late.
   Result<> start_thread(Domain& domain, unsigned core) {
     const bool leads = core == domain.planned().cores.front();
     const bool holds = domain.planned().counter.back_end != CounterBackEnd::thread;

@@ -1,6 +1,7 @@
 // Limits the cores of a machine to their memory bandwidth budgets. A domain is a core, or some cores that share one
-// counter and budget. One high-priority thread of each domain drives its counter (hal/bandwidth_counter.hpp), by the
-// rules of policies/bandwidth/bandwidth_budget.hpp. Used by the executive, by calibration and by experiments.
+// counter and budget. One high-priority thread of each domain reads and arms the domain's counter
+// (hal/bandwidth_counter.hpp), by the rules of policies/bandwidth/bandwidth_budget.hpp. Used by the executive, by
+// calibration and by experiments.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>
@@ -23,7 +24,7 @@ struct RegulatedDomain {
   std::vector<unsigned> cores;
   hal::CounterSettings counter;
   Bytes line{64};
-  std::optional<Bandwidth> budget; // absent: the traffic is not limited, only counted
+  std::optional<Bandwidth> budget; // absent: the traffic is counted but not limited
   bool always = false;
   bool donates = true;
 };
@@ -60,16 +61,16 @@ class Regulation {
                                                                  const RegulationSettings& settings,
                                                                  BandwidthLocks& locks);
   virtual ~Regulation() = default; // calls end()
-  /// Ends regulation: no core is throttled any more, and the report is complete. Further calls have no effect.
+  /// Ends regulation. Afterwards no core is throttled, and the report is complete. Further calls have no effect.
   virtual void end() = 0;
 
-  /// Sets a new budget for every domain that is not `always`; nullopt means no limit. It holds from the domain's next
-  /// period on. The first change may take up to 20 ms to have an effect. Any thread; does not block.
+  /// Sets a new budget for every domain that is not `always`; nullopt means no limit. The budget is in force from the
+  /// domain's next period on. The first change may take effect up to 20 ms later. Any thread; does not block.
   virtual void set_limit(std::optional<Bandwidth> limit) noexcept = 0;
   /// Returns the counts so far. May be called while regulation runs.
   [[nodiscard]] virtual std::vector<DomainReport> report() const = 0;
-  /// If the core's counter is CounterBackEnd::thread, makes the calling thread, which must be pinned to `core`, one
-  /// whose traffic is counted and limited. Otherwise has no effect.
+  /// Counts and limits the traffic of the calling thread, if the core's counter is CounterBackEnd::thread. Otherwise
+  /// has no effect. The calling thread must be pinned to `core`.
   [[nodiscard]] virtual Result<> join(unsigned core) = 0;
   /// Ends the effect of join(). Each thread that called join() must call this before it ends.
   virtual void leave(unsigned core) noexcept = 0;
@@ -84,16 +85,16 @@ struct RegulationPlan {
   std::vector<std::string> degraded;
 };
 
-/// Checks the budgets as far as this does not depend on the machine. Returns bad_input if the board's memory cannot
-/// provide a budget, or an event does not exist. Returns bad_input, too, if a budget is less than one cache line in a
-/// period.
+/// Makes those checks of the budgets that do not depend on the machine. Returns bad_input if the board's memory cannot
+/// provide a budget, if an event does not exist, or if a budget is less than one cache line in a period.
 [[nodiscard]] Result<> check_budgets(const ResolvedSet& set);
 
-/// The facts of a machine that regulation depends on. Some are functions, so that tests can replace the machine.
+/// The facts of a machine on which regulation depends. Some members are functions, so that tests can replace the
+/// machine.
 struct RegulatedMachine {
   std::vector<unsigned> online;
-  bool holds = false; // threads may have FIFO priority, so that they can throttle their core by occupying it
-  /// Returns the reasons why FIFO threads cannot occupy that core all the time, such as real-time throttling
+  bool holds = false; // true: threads may have FIFO priority, so that they can throttle their core by occupying it
+  /// Returns the reasons why FIFO threads cannot occupy `core` all the time, such as real-time throttling
   std::function<std::vector<std::string>(unsigned core)> limits = [](unsigned) { return std::vector<std::string>(); };
   std::function<Result<std::vector<hal::CounterChoice>>(const Board&, const BandwidthOptions&,
                                                         std::span<const unsigned> cores, bool holds)>
