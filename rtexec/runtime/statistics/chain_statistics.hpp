@@ -1,5 +1,5 @@
-// Statistics of a chain's reaction times and data ages, and of other times that have a bound. One thread writes; the
-// rules for readers are those of histogram.hpp.
+// Statistics of a chain's reaction times and data ages, and of other times that have a bound. One thread writes.
+// Readers must follow the rules of histogram.hpp.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -28,7 +28,7 @@ class ChainStatistics {
   /// `from_sampling` is true if times count from the sampling of the first task's inputs.
   ChainStatistics(std::string name, bool from_sampling) : name_(std::move(name)), from_sampling_(from_sampling) {}
 
-  /// Sets the bounds to those of the plan.
+  /// Sets the bounds to the bounds of the plan.
   void promise(const PlannedChain& planned);
   void add(const policies::ChainSamples& samples) noexcept;
   [[nodiscard]] ChainReport report() const;

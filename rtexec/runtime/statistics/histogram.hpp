@@ -19,7 +19,7 @@ class Histogram {
   [[nodiscard]] std::uint64_t sum() const noexcept { return sum_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t min() const noexcept { return min_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t max() const noexcept { return max_.load(std::memory_order_relaxed); }
-  /// Returns the smallest value v such that a fraction `share` of all values is at most v. It is rounded up to the end
+  /// Returns the smallest value v such that a fraction `share` of all values is at most v. v is rounded up to the end
   /// of its class.
   [[nodiscard]] std::uint64_t percentile(double share) const;
   [[nodiscard]] Percentiles<std::uint64_t> percentiles() const;
