@@ -94,7 +94,7 @@ class LoopbackServer::Impl {
     const tcp::endpoint here(asio::ip::address_v4::loopback(), port);
     error_code error;
     static_cast<void>(acceptor_.open(here.protocol(), error));
-    // Connections of an earlier server may still use the port
+    // Allows binding although connections of an earlier server may still use the port
     if (!error) static_cast<void>(acceptor_.set_option(tcp::acceptor::reuse_address(true), error));
     if (!error) static_cast<void>(acceptor_.bind(here, error));
     if (!error) static_cast<void>(acceptor_.listen(asio::socket_base::max_listen_connections, error));

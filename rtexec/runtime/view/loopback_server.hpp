@@ -1,9 +1,10 @@
-// An HTTP server on 127.0.0.1, for browsers on the same machine, or at the other end of a tunnel to it. One thread does
-// all the work and waits for no client. A client that does not send a request, or does not read its answer, within five
-// seconds is disconnected. While there are 32 connections, new ones are closed at once. Requests whose host is not a
-// loopback name are refused. So a foreign web page cannot reach this server under its own host name (DNS rebinding).
+// An HTTP server on 127.0.0.1, for browsers on the same machine, or at the other end of a tunnel to this machine. One
+// thread serves all clients and waits for no client. The server disconnects a client that does not send a request, or
+// does not read the response, within five seconds. While 32 connections exist, new connections are closed at once.
+// Requests whose host is not a loopback name are refused. So a foreign web page cannot reach this server under the
+// page's own host name (DNS rebinding).
 //
-// Threads: one thread calls run(), which calls the given functions. Any thread may call stop().
+// Threads: one thread calls run(), which calls `also` and the Respond function. Any thread may call stop().
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,10 +26,11 @@ struct Answer {
 
 class LoopbackServer {
  public:
-  /// Returns the answer to a GET of `path`. `path` does not contain the query, which begins at a question mark.
+  /// A function that returns the response to a GET of `path`. `path` excludes the query, which begins at a question
+  /// mark.
   using Respond = std::function<Answer(std::string_view path)>;
 
-  /// Opens the server; port 0 selects a free one. Returns refused if the port cannot be used, with the reason and a
+  /// Opens the server. Port 0 selects a free port. Returns refused if the port cannot be used, with the reason and a
   /// remedy.
   [[nodiscard]] static Result<std::unique_ptr<LoopbackServer>> open(std::uint16_t port, Respond respond);
   ~LoopbackServer();

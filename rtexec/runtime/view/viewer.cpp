@@ -14,7 +14,8 @@
 namespace rtexec::view {
 namespace {
 
-/// Returns the settings of the viewer's thread, on cores that are not in `cores` if there are any.
+/// Returns the settings of the viewer's thread. The thread runs on cores outside of `cores`, if the machine has such
+/// cores.
 hal::ThreadSettings beside(const std::vector<unsigned>& cores) {
   hal::ThreadSettings settings{.name = "show", .core = {}, .reservation = {}};
   for (const unsigned core : hal::Machine().online_cores())

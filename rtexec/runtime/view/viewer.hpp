@@ -1,9 +1,9 @@
-// A viewer of the input and the results of one task of a run, which it gets from a picture observer
+// A viewer of the input and the results of one task of a run. The viewer reads them from a picture observer
 // (channels/picture_observer.hpp). It serves a web page on 127.0.0.1, and optionally writes the newest picture to a
 // folder.
 //
-// It draws and serves on one thread without priority, on cores that the task set does not use if there are any. The run
-// never waits for it. Failures are reported by news(), and the run continues.
+// One thread without real-time priority draws and serves. It runs on cores that the task set does not use, if there are
+// any. The run never waits for the viewer. If the viewer fails, news() reports the failure, and the run continues.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -36,15 +36,15 @@ class Viewer {
   /// if the port or the folder cannot be used.
   [[nodiscard]] static Result<std::unique_ptr<Viewer>> start(std::shared_ptr<channels::PictureObserver> observer,
                                                              ViewerOptions options);
-  /// Ends the thread, after the picture in progress if there is one.
+  /// Ends the thread after it has finished the picture in progress.
   ~Viewer();
   Viewer(const Viewer&) = delete;
   Viewer& operator=(const Viewer&) = delete;
 
   [[nodiscard]] std::string url() const { return server_->url(); }
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-  /// Returns the first failure to write pictures into the folder, or nullopt if there was none or it was already
-  /// returned. Called by the thread that owns the viewer.
+  /// Returns the first failure to write pictures into the folder. Returns nullopt if there was no failure, or if a
+  /// previous call returned it. Called by the thread that owns the viewer.
   [[nodiscard]] std::optional<std::string> news();
 
  private:
@@ -68,15 +68,15 @@ class Viewer {
     std::uint64_t number = 0;
     Instant taken{};
   };
-  std::optional<Counted> counted_; // the copy from which the rate is counted
+  std::optional<Counted> counted_; // the copy from which the rate of copies is measured
   double rate_ = 0;                // copies per second
   tasks::Picture picture_;
   std::vector<std::byte> jpeg_;
   std::uint64_t drawn_ = 0, written_ = 0; // numbers of the last copies that were drawn and written
 
-  std::string failure_; // written before failed_
+  std::string failure_; // the first failure to write a picture; written before failed_ is set
   std::atomic<bool> failed_{false};
-  bool told_ = false; // news() has returned the failure; used by the owner's thread
+  bool told_ = false; // true: news() has returned the failure; used by the owner's thread
   hal::Thread thread_;
 };
 

@@ -1,5 +1,5 @@
-// The web page that shows a task. It requests state.json ten times a second, and picture.jpg when there is a newer
-// picture.
+// The web page that shows a task. The page requests state.json ten times a second, and picture.jpg if a newer picture
+// exists.
 #pragma once
 
 #include <string_view>
