@@ -6,8 +6,8 @@
 namespace rtexec::executive {
 namespace {
 
-constexpr std::int64_t moved_by = 20; // a deviation of more than a 20th counts as a change; clocks that the kernel
-                                      // measures are not more accurate
+constexpr std::int64_t moved_by = 20; // a deviation of more than 1/20 counts as a change; the kernel measures clocks no
+                                      // more accurately than this
 
 /// Returns the highest of the gauges' rates.
 Frequency rate_of(const std::vector<hal::Gauge>& gauges) noexcept {

@@ -1,5 +1,5 @@
-// Reads the board's sensors during a run: clocks that the device's driver does not report, and conditions under which
-// measured execution times are invalid.
+// Reads the board's sensors during a run. The sensors report clocks that the device's driver does not report, and
+// conditions under which measured execution times are invalid.
 #pragma once
 
 #include "hal/board/board_findings.hpp"

@@ -16,12 +16,12 @@
 
 namespace rtexec::executive {
 
-/// Only threads without real-time priority may call look(), one at a time.
+/// A monitor of clock rates. Only threads without real-time priority may call look(), one thread at a time.
 class ClockWatch {
  public:
-  /// Sets the clocks to read. `cores` are the cores that execute parts of jobs. A host device without a clock of its
-  /// own has the clock of `compute_core`. `device` must outlive this object. `root` is "/", or the root of recorded
-  /// system files. Set-up.
+  /// Sets the clocks to read. `cores` are the cores that execute parts of jobs. If a host device has no clock of its
+  /// own, the clock of `compute_core` is read instead. `device` must outlive this object. `root` is "/", or the root of
+  /// recorded system files. Set-up.
   void watch(const std::set<unsigned>& cores, unsigned compute_core, const hal::Device& device,
              const std::filesystem::path& root = "/");
   /// Adds the board's sensors. `locked` are clocks that must not change. Set-up.
@@ -31,8 +31,8 @@ class ClockWatch {
   void look() noexcept;
   /// Returns a report for each known clock.
   [[nodiscard]] std::vector<ClockReport> seen() const;
-  /// Returns the reason why execution times of this run must not be used to derive WCETs, in one line. Empty: no reason
-  /// is known.
+  /// Returns the reason why execution times of this run must not be used to derive WCETs, in one line. Returns an empty
+  /// text if no reason is known.
   [[nodiscard]] std::string invalid() const;
 
  private:

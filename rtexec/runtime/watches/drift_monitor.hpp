@@ -1,5 +1,6 @@
-// Checks that the threads of a run keep the scheduling class and the cores that they had at its start. All promises
-// rely on these. Privileged users and programs (root, chrt, a cgroup manager) can change them without notice.
+// Checks that the threads of a run keep the scheduling class and the cores that they had at the start of the run. All
+// proved bounds rely on the scheduling class and the cores. Privileged users and programs (root, chrt, a cgroup
+// manager) can change them without notice.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -12,10 +13,11 @@
 
 namespace rtexec::executive {
 
-/// Only threads without real-time priority may call look(), one at a time. The watched threads do nothing for it.
+/// A monitor of threads. Only threads without real-time priority may call look(), one thread at a time. The monitor
+/// needs no code in the watched threads.
 class DriftMonitor {
  public:
-  /// Adds a thread, which must keep the scheduling class and cores that it has now. Set-up.
+  /// Adds a thread, which must keep its present scheduling class and cores. Set-up.
   void add(std::string thread, int kernel_id);
   /// Checks all threads that have not ended. `at` is the time since the start of the run. Allocates nothing.
   void look(Duration at) noexcept;

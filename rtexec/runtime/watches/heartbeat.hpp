@@ -1,9 +1,9 @@
 // The heartbeat of a program for its service manager: the message WATCHDOG=1, which is sent only while the watched
 // threads and engines make progress.
 //
-// A thread without real-time priority, the heartbeat's own, reads their progress counters. If a thread or engine is
-// stuck, it reports the name and sends no heartbeat, so that the manager ends the program after its timeout. The
-// manager also ends it if the heartbeat's own thread gets no core.
+// The heartbeat has its own thread, without real-time priority, which reads the progress counters. If a watched thread
+// or engine is stuck, the heartbeat's thread reports its name and sends no heartbeat. The manager then ends the program
+// after the manager's timeout. The manager also ends the program if the heartbeat's own thread gets no core.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,28 +25,29 @@ namespace rtexec::executive {
 
 class Heartbeat {
  public:
-  /// A watched thread or engine is stuck if for longer than `timeout` it has had work to do (Progress::due) and has
-  /// made no step.
+  /// A watched thread or engine is stuck if it had work to do (Progress::due) for longer than `timeout` and made no
+  /// step in this time.
   Heartbeat(ServiceManager manager, Duration timeout) : manager_(std::move(manager)), timeout_(timeout) {}
   ~Heartbeat() { stop("request"); }
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// Adds a thread or engine to watch. `look` returns its progress without blocking, and must be valid until stop().
-  /// Set-up, before start().
+  /// Adds a thread or engine to watch. `look` returns the progress of this thread or engine without blocking, and must
+  /// be valid until stop(). Called during set-up, before start().
   using Look = std::function<Progress(Instant now)>;
   void watch(std::string name, Look look) { watched_.push_back({.name = std::move(name), .look = std::move(look)}); }
-  /// Reports to the manager that the program is ready, and starts the heartbeat's thread if the manager expects one.
+  /// Reports to the manager that the program is ready. Starts the heartbeat's thread if the manager expects heartbeats.
   /// Called once.
   [[nodiscard]] Result<> start(const std::string& status);
-  /// Ends the thread, and reports to the manager that the program stops, and why. Further calls have no effect.
+  /// Ends the thread, and reports to the manager that the program stops for the given reason. Further calls have no
+  /// effect.
   void stop(const std::string& reason);
-  /// Returns a line about the first time that the heartbeat was not sent, and a line if the manager could not be
-  /// reached. Any thread.
+  /// Returns a line about the first heartbeat that was not sent, and a line if the manager could not be reached. Empty:
+  /// neither happened. Any thread.
   [[nodiscard]] std::vector<std::string> gaps() const;
 
-  /// Returns the name of the first stuck thread or engine, or null if none is stuck. `now` is the present; no clock is
-  /// read. Called by the heartbeat's thread, or by one other thread if start() was not called.
+  /// Returns the name of the first stuck thread or engine, or null if none is stuck. `now` is the present instant; the
+  /// function reads no clock. Called by the heartbeat's thread, or by one other thread if start() was not called.
   [[nodiscard]] const std::string* stuck(Instant now);
 
  private:
@@ -54,7 +55,7 @@ class Heartbeat {
     std::string name;
     Look look;
     std::uint64_t steps = 0;
-    std::optional<Instant> due_since = {}; // since when it has had work without making a step
+    std::optional<Instant> due_since = {}; // the instant since which it has had work without making a step
   };
   void run();
   void beat();

@@ -10,15 +10,15 @@
 
 namespace rtexec::executive {
 
-/// An observation of a thread, an engine or a job. It is stuck if `due` is true for a long time while `steps` does not
-/// grow.
+/// The observed progress of a thread, an engine or a job. The thread, engine or job is stuck if `due` stays true for a
+/// long time while `steps` does not grow.
 struct Progress {
   std::uint64_t steps = 0;
-  bool due = false; // true: it has work to do, or should have been woken
+  bool due = false; // true: the thread, engine or job has work to do, or should have been woken
 };
 
-/// Counts pieces of work that are submitted to a thread or engine, and steps, each of which completes one piece. A
-/// thread counts as having work from its start on, except while it waits.
+/// Counts pieces of work that are submitted to a thread or engine, and steps. Each step completes one piece of work. A
+/// thread counts as having work at all times, except while it waits.
 class ProgressCounter {
  public:
   ProgressCounter() noexcept = default;
@@ -38,7 +38,8 @@ class ProgressCounter {
     static_cast<void>(signal.wait_until(seen, until));
     completed();
   }
-  /// Calls `wait`, which may wait for any length of time, for input for example, without the thread being stuck.
+  /// Calls `wait`, which may take any length of time, for example because it waits for input. During this call the
+  /// thread does not count as stuck.
   template <class Wait> auto wait_elsewhere(Wait wait) noexcept {
     begin_wait(nullptr, 0, Instant::max());
     const auto outcome = wait();
@@ -46,7 +47,7 @@ class ProgressCounter {
     return outcome;
   }
 
-  // The next two functions are for engines. One thread calls submitted(), the engine's thread completed().
+  // The next two functions are for engines. One thread calls submitted(); the engine's thread calls completed().
   void submitted() noexcept {
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
@@ -64,8 +65,8 @@ class ProgressCounter {
 
  private:
   explicit ProgressCounter(std::uint64_t submitted) noexcept : submitted_(submitted) {}
-  /// While the thread waits, the numbers of submitted and completed pieces are equal, so that it has no work. At the
-  /// end of the wait they differ again.
+  /// Begins a wait. While the thread waits, the numbers of submitted and completed pieces of work are equal, so that
+  /// the thread has no work. At the end of the wait, completed() makes the two numbers different again.
   void begin_wait(const hal::Signal* signal, std::uint32_t seen, Instant until) noexcept {
     signal_.store(signal, std::memory_order_relaxed);
     seen_.store(seen, std::memory_order_relaxed);
