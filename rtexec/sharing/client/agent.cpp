@@ -25,7 +25,8 @@ Agent::~Agent() {
 
 /// Carries out the daemon's commands. Begins all pending commands before it waits for the oldest move.
 void Agent::serve() noexcept {
-  static_cast<void>(segment_.lifeline.hold()); // if it fails, the daemon notices this client's end later, by the pidfd
+  static_cast<void>(segment_.lifeline.hold()); // if hold() fails, the daemon notices this client's end later, by the
+                                               // pidfd
   for (;;) {
     const std::uint32_t seen = segment_.to_client_bell.value();
     while (take()) {}
@@ -36,8 +37,8 @@ void Agent::serve() noexcept {
   }
 }
 
-/// Begins the next command. Returns false if there is none, if the maximum of moves is in progress, or if the agent
-/// is stopping.
+/// Begins the next command. Returns false if there is no command, if the maximum number of moves is in progress, or if
+/// the agent is stopping.
 bool Agent::take() noexcept {
   if (loads_.count == at_once || saves_.count == at_once || stopping_.load(std::memory_order_acquire)) return false;
   Entry command;

@@ -1,9 +1,9 @@
-// The thread of a client that carries out the daemon's commands. It loads and saves slots (a slot is a chunk of the
-// client's memory), and reports the end of each move. Several moves are in progress at once in each direction, so
-// that copies follow each other without a gap.
+// The thread of a client that executes the daemon's commands. It loads and saves slots (a slot is a chunk of the
+// client's memory), and reports the end of each load or save (called a move). Several moves are in progress at once in
+// each direction, so that copies follow each other without a gap.
 //
-// Ownership: segment, outbox and memory outlive the agent. The thread begins in start(). It ends in the destructor,
-// after all moves that it has begun.
+// Ownership: segment, outbox and memory outlive the agent. start() starts the thread. The destructor ends the thread,
+// after all moves in progress have ended.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -34,8 +34,9 @@ class Agent {
   ~Agent();
 
  private:
-  static constexpr std::size_t at_once = 4; // in each direction; the daemon commands fewer at a time
-  /// Loads, or saves, in progress. The oldest comes first.
+  static constexpr std::size_t at_once = 4; // maximum number of moves in each direction; the daemon commands fewer
+                                            // moves at a time
+  /// The loads, or the saves, in progress, in order of age; the oldest is first.
   struct Moves {
     std::array<protocol::Entry, at_once> entries;
     std::size_t count = 0;

@@ -1,10 +1,10 @@
 // An allocator of addresses for a client's device memory. The addresses are one range, reserved once and divided into
 // slots of one chunk each. The arena manages offsets only, not the contents of slots. It places an object (an
-// allocation) in the gap where it begins to use the fewest unused slots. Among equal gaps it takes the one with the
-// smallest rest. Freed space is joined with the gaps on both sides.
+// allocation) in the gap where the object begins to use the fewest unused slots. Among equal gaps, it chooses the gap
+// with the smallest remainder. Freed space is merged with the gaps on both sides.
 //
-// Not synchronised: one thread at a time. allocate() may throw std::bad_alloc without effect. free() never fails.
-// Both take time logarithmic in the number of objects, whatever their sizes.
+// Not synchronised: one thread at a time. allocate() may throw std::bad_alloc without effect. free() never fails. Both
+// functions take time logarithmic in the number of objects, whatever the objects' sizes.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -33,13 +33,13 @@ class Arena {
     friend bool operator==(const Slots&, const Slots&) = default;
   };
 
-  /// Creates an arena of `slots` slots of size `slot`, a multiple of the granule. Both are at least 1.
+  /// Creates an arena of `slots` slots of size `slot`, a multiple of the granule. `slots` and `slot` are at least 1.
   Arena(std::size_t slots, Bytes slot);
 
   /// Allocates `size` bytes at a multiple of `alignment`. `size` is at least 1. `alignment` is a power of two that
-  /// divides the slot size or is a multiple of it. An object of a slot or more begins at the begin of a slot, unless
-  /// it would then use more slots. The gap at the end of the range is used only if no other gap fits. Returns nullopt
-  /// if no gap fits.
+  /// divides the slot size or is a multiple of it. An object of at least the size of a slot begins at the beginning of
+  /// a slot, unless it would then use more slots. The gap at the end of the range is used only if no other gap fits.
+  /// Returns nullopt if no gap fits.
   [[nodiscard]] std::optional<Block> allocate(Bytes size, Bytes alignment = granule);
   /// Frees the object at `offset`. Returns false, without effect, if no object begins there.
   bool free(Bytes offset) noexcept;
@@ -47,7 +47,7 @@ class Arena {
   /// begins there, or no remainder would be left. May throw std::bad_alloc without effect.
   bool split(Bytes offset, Bytes size);
 
-  /// Returns the object that contains the byte at `offset`, or nullopt if there is none.
+  /// Returns the object that contains the byte at `offset`, or nullopt if no object contains it.
   [[nodiscard]] std::optional<Block> find(Bytes offset) const noexcept;
   [[nodiscard]] Slots slots_of(Block block) const noexcept;
   [[nodiscard]] bool uses(std::size_t slot) const noexcept;
@@ -68,7 +68,8 @@ class Arena {
   using Gaps = std::set<std::pair<std::uint64_t, Offset>>;
   struct Piece {
     std::uint64_t size = 0;
-    Gaps::node_type entry; // object: spare node for its later gap, so that free() allocates nothing; gap: empty
+    Gaps::node_type entry; // for an object: spare node for the gap that replaces it, so that free() allocates nothing;
+                           // for a gap: empty
   };
   using Pieces = std::map<Offset, Piece>;
   struct Choice {

@@ -13,11 +13,13 @@ using namespace std::chrono_literals;
 using protocol::Delivery;
 
 constexpr Duration between_attempts = 100ms;
-constexpr Duration between_looks = 2ms; // interval between checks for the end of the last job
-constexpr Duration spin = 30us;         // an idle daemon on a core out of idle states answers within this time
+constexpr Duration between_looks = 2ms; // interval between checks for the end of the client's last job
+constexpr Duration spin = 30us;         // an idle daemon, on a core that is kept out of idle states, answers within
+                                        // this time
 constexpr Duration between_questions = 5ms;
 constexpr Duration asks_for = 2s;    // maximum time of retries after the answer "later"
-constexpr int look_for_end_ms = 200; // between checks if this client ends; poll() reports the daemon's end at once
+constexpr int look_for_end_ms = 200; // interval between checks if this client ends, in ms; poll() reports the daemon's
+                                     // end at once
 
 Errc code_of(protocol::Refusal refusal) {
   switch (refusal) {
@@ -39,8 +41,8 @@ Unexpected<Error> gone() { return fail(Errc::cancelled, "The daemon has ended.")
 } // namespace
 
 /// Sends a request and returns the answer. `with` receives the descriptor of the answer. While the daemon answers
-/// "later", repeats the request for up to `asks_for`. Does not repeat it while the client holds the device, because
-/// other clients wait for the device.
+/// "later", repeats the request for up to `asks_for`. Does not repeat the request while the client holds the device,
+/// because other clients wait for the device.
 template <class Answer, class Question> Result<Answer> Client::ask(const Question& question, config::Descriptor* with) {
   protocol::Letter letter;
   later_ = false;

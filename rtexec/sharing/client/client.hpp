@@ -1,10 +1,10 @@
-// A process as a client of the daemon. It connects to the daemon, moves its memory at the daemon's command, and holds
-// the device while a job is granted. If the daemon ends, the client completes the current job and saves all memory.
-// It then waits for the next daemon, and restores its slots and its declaration there. Callers wait longer, and see
-// no error.
+// A process as a client of the daemon. It connects to the daemon, loads and saves its memory at the daemon's command,
+// and holds the device while a job is granted. If the daemon ends, the client completes the current job and saves all
+// memory. It then waits for the next daemon, and registers its slots and its declaration again. Callers wait during
+// this time, and get no error.
 //
 // Threading: any thread may call, but begin(), grow() and declare() of one job must be on the same thread. The client
-// has two threads of its own: the agent (agent.hpp), and one that notices the end of the daemon.
+// has two threads of its own: the agent (agent.hpp), and a thread that notices the end of the daemon.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -33,9 +33,9 @@ struct ClientOptions {
   std::filesystem::path directory; // the daemon's directory
   std::string name;
   Bytes granularity;         // granularity of the driver's chunks
-  bool takes_chunks = false; // true: the driver can import chunks of others by file descriptor
+  bool takes_chunks = false; // true: the driver can import chunks of other processes by file descriptor
   Agent::Hurry hurry;
-  /// Receives a text when the daemon ends, when a daemon runs again, and when it refuses the client then. May be
+  /// Receives a text when the daemon ends, when a daemon runs again, and when the new daemon refuses the client. May be
   /// empty
   std::function<void(const std::string&)> notice;
 };
@@ -50,20 +50,21 @@ class Client {
   [[nodiscard]] Bytes chunk_size() const noexcept { return {welcome_.chunk_bytes}; }
   [[nodiscard]] std::uint32_t limit_slots() const noexcept { return welcome_.limit_slots; }
 
-  /// Declares that jobs come at least `period` apart, take at most `wcet`, and must end within `deadline`. Returns
-  /// the promised response bound. Returns not_proved, with the numbers, if admission cannot promise the deadline. If
-  /// it must first wait for jobs of other clients, the call retries for up to 2 s, unless the client holds the
-  /// device. Then it returns not_proved too.
+  /// Declares that jobs come at least `period` apart, take at most `wcet`, and must end within `deadline`. Returns the
+  /// promised response bound. Returns not_proved, with the numbers, if admission cannot promise the deadline. If
+  /// admission must first wait for jobs of other clients, the call retries for up to 2 s, unless the client holds the
+  /// device. Without success, the call returns not_proved too.
   [[nodiscard]] Result<Duration> declare(const protocol::Declare& declaration);
-  /// Grows the arena to `slots`. If the client holds the device, the caller must wait for its work there before the
-  /// call, and all slots are resident after it. If admission must first wait for jobs of other clients, the client
-  /// ends its own job and releases the device. Returns out_of_memory if the limit is reached, not_proved if a promise
-  /// would break, and cancelled if the daemon has ended.
+  /// Grows the arena to `slots`. If the client holds the device, the caller must wait for the client's work on the
+  /// device before the call, and all slots are resident after the call. If admission must first wait for jobs of other
+  /// clients, the client ends its own job and releases the device. Returns out_of_memory if the client's limit is
+  /// reached. Returns not_proved if a promised response bound would be violated. Returns cancelled if the daemon has
+  /// ended.
   [[nodiscard]] Result<> grow(std::uint32_t slots);
-  /// Waits until the client holds the device. Returns false if its memory could not be loaded. The next call may
-  /// succeed.
+  /// Waits until the client holds the device. Returns false if the client's memory could not be loaded; the next call
+  /// may succeed.
   [[nodiscard]] bool begin() noexcept;
-  /// Releases the device. The client's work there must have ended. Has no effect without a job.
+  /// Releases the device. Requires that the client's work on the device has ended. Has no effect without a job.
   void end() noexcept;
   [[nodiscard]] bool holds() const noexcept { return holds_.load(std::memory_order_acquire); }
 

@@ -48,7 +48,7 @@ void Jobs::end() noexcept {
   Phase phase = Phase::granted;
   if (!phase_.compare_exchange_strong(phase, Phase::asked, std::memory_order_acq_rel)) return;
   static_cast<void>(outbox_.send({.kind = static_cast<std::uint16_t>(EntryKind::done), .job = last()}));
-  // Only after sending, so that a later request follows `done` in the ring.
+  // The phase changes only after sending, so that a later request follows `done` in the ring.
   phase_.store(Phase::none, std::memory_order_release);
   changed_.raise();
 }

@@ -11,8 +11,8 @@ class Outbox {
  public:
   explicit Outbox(protocol::Segment& segment) noexcept : segment_(segment), producer_(segment.to_daemon) {}
 
-  /// Appends an entry. Returns false if the ring is full. Then the daemon has stopped reading, because no client has
-  /// so many unread entries. Any thread.
+  /// Appends an entry. Returns false if the ring is full. A full ring means that the daemon has stopped reading,
+  /// because a client never has so many unread entries otherwise. Any thread.
   [[nodiscard]] bool send(protocol::Entry entry) noexcept;
 
  private:

@@ -8,8 +8,8 @@
 namespace rtexec::daemon {
 namespace {
 
-/// The relative deadline for ordering jobs of undeclared clients. It is the same for all, so their jobs are ordered
-/// by the time of request.
+/// The relative deadline for ordering jobs of undeclared clients. The deadline is the same for all undeclared clients,
+/// so that their jobs are ordered by the time of request.
 constexpr Duration any_time = std::chrono::seconds(10);
 
 static_assert(config::longest_client_name + 1 == sizeof protocol::Hello::name);
@@ -115,8 +115,8 @@ Admitted<> ClientAdmission::grow(std::uint32_t place, std::uint32_t slots) {
   return admit(std::move(all), departed_);
 }
 
-/// Removes a client. After that, the slots of all others may fit into the device. The demand of the removed client
-/// still counts until all jobs have ended that were admitted while the slots did not fit.
+/// Removes a client. Afterwards, the slots of all remaining clients may fit into the device. The demand of the removed
+/// client counts until all jobs that were admitted while the slots did not fit have ended.
 void ClientAdmission::leave(std::uint32_t place, bool delays) {
   AdmittedClient left = departing(place);
   const bool fitted = fit(clients_, departed_);
@@ -136,8 +136,8 @@ bool ClientAdmission::fit(const ClientsByPlace& all, const std::vector<AdmittedC
   return slots <= frames_;
 }
 
-/// Returns the client's demand after it leaves or declares itself. If all slots fit, no chunk was swapped for its
-/// jobs and its frames are free, so it has no slots in this demand.
+/// Returns the client's demand that counts after the client leaves or declares itself. If all slots fit, no chunk was
+/// swapped for the client's jobs, and its frames are free. The demand then has no slots.
 AdmittedClient ClientAdmission::departing(std::uint32_t place) const {
   AdmittedClient departing = *clients_[place];
   if (fit(clients_, departed_)) departing.slots = 0;

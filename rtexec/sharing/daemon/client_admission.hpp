@@ -1,22 +1,23 @@
-// Admission of the daemon's clients: of their memory, and of their contracts. When a client connects, declares itself
-// or grows, the change may break a promise. So it must pass the analysis of the executive
-// (policies/admission/admission). Otherwise it is refused with the numbers, and has no effect.
+// Admission of the memory and the contracts of the daemon's clients. A promise is a response bound that the daemon has
+// guaranteed to a client. A client that connects, declares itself or grows may break a promise. Therefore this change
+// must pass the schedulability analysis of the executive (policies/admission/admission). Otherwise the change is
+// refused with the numbers, and has no effect.
 //
-// A client may have delayed jobs of others before it leaves or declares itself. The promises to others include only
-// one such delay. So the client's former demand counts until a quiet instant, when no delayed job is left
-// (policies/proofs/exchanges.md). The same holds for slots that did not fit before. If a request is refused only
-// because of such former demand, the answer is "later".
+// A client may have delayed jobs of other clients before it leaves or declares itself. The promises to the other
+// clients include only one such delay. Therefore the client's former demand counts until a quiet instant, when all
+// delayed jobs have ended (policies/proofs/exchanges.md). Former demand of slots that did not fit into the device
+// counts in the same way. If a request is refused only because of former demand, the answer is "later".
 //
-// The analysed set has one synthetic task for each client, on a core of its own. Its memory is all slots of the
-// client, as state that is copied in both directions. If the slots of all clients fit into the device, the tasks
-// never swap. Otherwise all slots of each client are swapped. A client without a declaration is a best-effort task.
-// It blocks others by one job of `best_effort_wcet` and by the load of its slots. The tasks are in the order of
-// places; a place is a client's number at the daemon.
+// The analysed set has one synthetic task for each client, on a separate core. The task's memory is all slots of the
+// client, as state that is copied in both directions. If the slots of all clients fit into the device, the tasks never
+// swap. Otherwise all slots of each client are swapped. A client without a declaration is a best-effort task. Such a
+// client blocks other clients by one job of `best_effort_wcet` and by the load of its slots. The tasks are in the order
+// of places; a place is a client's number at the daemon.
 //
-// A client that grows while it holds the device costs others nothing beyond their contracts. Its job continues as its
-// next one, from its next release, with all slots that it has then.
+// A client that grows while it holds the device delays other clients by no more than their contracts allow. The
+// client's job continues as its next job, from its next release, with the new number of slots.
 //
-// Set-up: allocates, and takes as long as the analysis. Pure; one thread at a time.
+// Set-up: allocates, and takes as long as the analysis. No input or output; one thread at a time.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -73,20 +74,20 @@ class ClientAdmission {
   /// Admits a client, with the declaration in the first rule of the daemon's file that matches `who`. Returns its
   /// place.
   [[nodiscard]] Admitted<std::uint32_t> connect(const Identity& who, std::uint32_t slots);
-  /// Admits the declaration of a client. A client may declare itself once. `delays` is true if a job that it
-  /// requested before was granted or waited since the last quiet instant.
+  /// Admits the declaration of a client. A client may declare itself once. `delays` is true if an earlier job of the
+  /// client was granted or waited since the last quiet instant.
   [[nodiscard]] Admitted<> declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays);
-  /// Lets a client grow to `slots` slots. This must not be less than now, because a client cannot return frames while
-  /// it is connected.
+  /// Admits the growth of a client to `slots` slots. `slots` must not be less than the present number, because a client
+  /// cannot return frames while it is connected.
   [[nodiscard]] Admitted<> grow(std::uint32_t place, std::uint32_t slots);
-  /// Removes a client, so that `place` is free. The promises to others stay valid. Their contracts change only if all
-  /// slots fit now. `delays` has the same meaning as for declare().
+  /// Removes a client, so that `place` is free. The promises to other clients stay valid. Their contracts change only
+  /// if all slots now fit into the device. `delays` has the same meaning as for declare().
   void leave(std::uint32_t place, bool delays);
-  /// Reports a quiet instant after all changes, so that the demand of departed clients no longer counts. The
-  /// contracts last reported by take_changes() must have been in force.
+  /// Records a quiet instant after all changes, so that the demand of departed clients no longer counts. Requires that
+  /// the contracts last returned by take_changes() were in force at this instant.
   void quiet() { departed_.clear(); }
 
-  /// Returns, in order, the places whose contracts have changed since the last call. New clients are included.
+  /// Returns the places whose contracts have changed since the last call, in ascending order. Includes new clients.
   [[nodiscard]] std::vector<std::uint32_t> take_changes();
 
   /// Returns the client at `place`, or null if the place is free.
@@ -102,7 +103,7 @@ class ClientAdmission {
   /// Replaces the connected and departed clients if all promises can be kept. Otherwise returns the refusal.
   [[nodiscard]] Admitted<> admit(ClientsByPlace all, std::vector<AdmittedClient> departed);
   [[nodiscard]] Admitted<> promise(ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const;
-  /// True if the slots of all these clients fit into the device at once.
+  /// True if the slots of all clients in `all` and `departed` fit into the device at once.
   [[nodiscard]] bool fit(const ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const;
   /// Returns the demand of the client that still counts after it leaves or declares itself.
   [[nodiscard]] AdmittedClient departing(std::uint32_t place) const;
@@ -114,7 +115,7 @@ class ClientAdmission {
   std::vector<std::optional<Contract>> reported_;
 };
 
-/// Converts the declaration of the protocol to that of the daemon's file.
+/// Converts the protocol's declaration to the type of a declaration in the daemon's file.
 [[nodiscard]] config::ClientDeclaration declaration_of(const protocol::Declare& message);
 
 } // namespace rtexec::daemon

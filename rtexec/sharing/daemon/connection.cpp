@@ -44,8 +44,8 @@ Result<> Connection::start(std::uint32_t at, int fifo_priority, Listener& listen
   return started;
 }
 
-/// Ends the two threads. A hostile client can overwrite the words on which they wait, so this wakes them repeatedly
-/// until they have ended.
+/// Ends the two threads. A hostile client can overwrite the words on which the threads wait. Therefore stop() wakes the
+/// threads repeatedly until they have ended.
 void Connection::stop() {
   if (!shared_) return;
   stopping_.store(true, std::memory_order_release);
@@ -81,8 +81,8 @@ void Connection::serve() noexcept {
   }
 }
 
-/// Waits until the client's agent has ended. If a wait returns although the lifeline is intact, the agent has just
-/// started, or the client is hostile.
+/// Waits until the client's agent has ended. If a wait returns although the lifeline (lifeline.hpp) is intact, the
+/// agent has just started, or the client is hostile.
 void Connection::watch() noexcept {
   traces::prepare_thread();
   while (!shared_->segment->lifeline.broken() && !stopping_.load(std::memory_order_acquire)) {

@@ -1,9 +1,9 @@
-// One process connected to the daemon. It is an observer until it sends Hello, and then a client. A client shares
-// memory with the daemon (segment.hpp) and has two threads in the daemon. One reads the entries of the client's ring,
-// and the other waits for the client's end. A flood of entries occupies only the threads of this client, for a small
-// part of each millisecond.
+// One process connected to the daemon. The process is an observer until it sends Hello, and then a client. A client
+// shares memory with the daemon (segment.hpp) and has two threads in the daemon. One thread reads the entries of the
+// client's ring; the other thread waits for the client's end. A flood of entries occupies only the threads of this
+// client, for a small part of each millisecond.
 //
-// Owned by the server. Threading: the server's thread, unless a comment names another one.
+// Owned by the server. Called by the server's thread, unless a comment names another thread.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -43,7 +43,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Makes the process the client at the place `at`. Creates the shared memory and starts the two threads. If it
+  /// Makes the process the client at the place `at`. Creates the shared memory and starts the two threads. If start()
   /// fails, the process remains an observer. `listener` must outlive stop().
   [[nodiscard]] Result<> start(std::uint32_t at, int fifo_priority, Listener& listener);
   /// Ends the threads and unmaps the shared memory. Has no effect on an observer.
@@ -51,7 +51,8 @@ class Connection {
   /// Returns the descriptor of a client's shared memory. The connection keeps its ownership.
   [[nodiscard]] int memory_descriptor() const noexcept { return shared_->segment.descriptor(); }
 
-  // The next two functions are only for a client, and need the dispatcher's lock. They never block.
+  // The next two functions require that the process is a client, and that the caller holds the dispatcher's lock. They
+  // never block.
   /// Sends a command. Returns false if the ring is full, because the client does not read its commands.
   [[nodiscard]] bool command(const protocol::Entry& entry) noexcept;
   void verdict(protocol::JobVerdict verdict) noexcept;
@@ -61,9 +62,9 @@ class Connection {
   config::Descriptor process; // pidfd; no descriptor after the end of the process
   pid_t number = 0;
   uid_t user = 0;
-  Identity identity;                        // the name is empty until Hello
+  Identity identity;                        // the name is empty before Hello
   bool gone = false;                        // true: its socket is closed
-  bool asks_again = false;                  // true: it was refused with "later", which was logged
+  bool asks_again = false;                  // true: a request was refused with "later", and this refusal was logged
   std::optional<std::uint32_t> status_from; // place from which a status continues when its socket has room again
 
   // ---- data of a client; unused for an observer ----
@@ -73,7 +74,8 @@ class Connection {
   std::optional<std::uint32_t> growing; // requested number of slots
   // The dispatcher's reports about the client, written under the dispatcher's lock
   std::atomic<bool> changed{false}, vacant{false};
-  std::atomic<std::int64_t> ending{0}; // when the client began to end, in ns of CLOCK_MONOTONIC; 0: it has not
+  std::atomic<std::int64_t> ending{0}; // the instant when the client began to end, in ns of CLOCK_MONOTONIC; 0: the
+                                       // client is not ending
   std::atomic<int> expelled{-1};       // a value of Expelled; -1: not expelled
 
  private:

@@ -11,14 +11,14 @@
 namespace rtexec::daemon {
 
 struct Contract {
-  /// The parameters of the client's task in the scheduler core. `device_done_by` orders jobs, also those of
+  /// The parameters of the client's task in the scheduler core. `device_done_by` orders all jobs, including jobs of
   /// undeclared clients.
   policies::DeviceScheduler::TaskParameters task{};
   /// True if the client has declared a deadline. Jobs of undeclared clients execute only while no declared client
   /// needs the device.
   bool real_time = false;
   Duration period{0};   // minimum time between two releases
-  Duration deadline{0}; // maximum time from a release to the end of its job
+  Duration deadline{0}; // maximum time from a release to the end of the released job
   Duration wcet{0};
   /// A declared client that has ended a job may continue it within this time, as long as the job keeps its WCET.
   Duration gap{0};

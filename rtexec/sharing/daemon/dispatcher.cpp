@@ -47,8 +47,8 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, ClientSink& sink)
       free_frames_(options.frames),
       moves_(options.chunk) {
   flights_.reserve(max_flights);
-  // Each event is removed before its actions cause new ones, at most one per action. The end of a client adds further
-  // events.
+  // Each event is removed before its actions cause new events. Each action causes at most one event. The end of a
+  // client adds further events.
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
 }
 
@@ -74,7 +74,7 @@ bool Dispatcher::change(std::uint32_t place, const Contract& contract, bool inte
   now_ = now;
   Client& client = clients_[place];
   client.next = contract;
-  // A change of the client's urgency alone does not interrupt its job, which keeps the old order until it ends.
+  // A change of the client's urgency alone does not interrupt its job. The job keeps its old urgency until it ends.
   const bool grows = contract.task.slots > core_.state().slots[place].size();
   if (grows && client.stage == Stage::lingering) finish(place);
   if (interrupt_it || (grows && client.stage == Stage::requested)) interrupt(place);
@@ -149,8 +149,8 @@ void Dispatcher::withdraw(std::uint32_t place) noexcept {
   if (std::exchange(client.stage, Stage::none) == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
 }
 
-/// Ends the transfers of an ended client. Saves count as done, and if `loads` is true, loads count as failed. Other
-/// clients get its frames, and none of their jobs fails.
+/// Ends the transfers of an ended client. Saves count as done. If `loads` is true, loads count as failed. Other clients
+/// get the ended client's frames, and no job of these clients fails.
 void Dispatcher::reclaim_copies(std::uint32_t place, bool loads) noexcept {
   for (std::size_t i = flights_.size(); i-- > 0;) {
     if (i >= flights_.size() || flights_[i].transfer.task != place || (flights_[i].in && !loads)) continue;
@@ -205,7 +205,8 @@ void Dispatcher::await_release(std::uint32_t place) noexcept {
   if (client.release <= now_ && !held(client)) release(place);
 }
 
-/// Releases the due jobs. The most urgent one is first, because an idle device starts the first job that it gets.
+/// Releases the due jobs. The most urgent job is released first, because an idle device starts the first job that it
+/// gets.
 void Dispatcher::release_due() noexcept {
   const auto urgency = [](const Client& client) {
     return std::pair(client.contract.task.rank, client.release + client.contract.task.device_done_by);
@@ -263,7 +264,7 @@ void Dispatcher::end(std::uint32_t place, const Entry& entry) noexcept {
   else finish(place);
 }
 
-/// Ends the job and releases the device to others. The job's response counts until `Client::ended`.
+/// Ends the job and releases the device to other clients. The job's response time is measured until `Client::ended`.
 void Dispatcher::finish(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   client.stage = Stage::none;
@@ -302,8 +303,8 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
   if (flight == flights_.end() || entry.status > static_cast<std::uint16_t>(protocol::Outcome::failed))
     return violated(place);
   const bool failed = entry.status == static_cast<std::uint16_t>(protocol::Outcome::failed);
-  // A slot whose save failed is still mapped. So its frame must not go to another slot until the client's process has
-  // ended.
+  // A slot whose save failed is still mapped. Therefore its frame must not be assigned to another slot until the
+  // client's process has ended.
   if (failed && !in) return expel(place, Expelled::not_saved);
   const Flight done = *flight;
   flights_.erase(flight);
@@ -314,8 +315,8 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
 
 // ---- the core ----
 
-/// Passes an event to the core and carries out the resulting actions. If these cause further events, the events wait
-/// until all actions are carried out.
+/// Passes an event to the core and executes the resulting actions. If the actions cause further events, these events
+/// wait until all actions are executed.
 void Dispatcher::feed(const Event& event) noexcept {
   assert(events_.size() < events_.capacity());
   events_.push_back(event);
@@ -378,7 +379,7 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   sink_.command(place, entry);
 }
 
-/// Puts a pending change of the contract into effect if the core allows it. Returns true if it did.
+/// Applies a pending change of the contract if the core allows the change. Returns true if the change was applied.
 bool Dispatcher::take_change(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (!client.next || !exchange(place, client.next->task)) return false;
@@ -396,8 +397,8 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
   return true;
 }
 
-/// Does the work that had to wait for the core. It changes contracts, frees the places of ended clients, and asks the
-/// client that holds the device to hurry if others wait.
+/// Does the work that had to wait for the core: changes contracts, and frees the places of ended clients. If other
+/// clients wait for the device, asks the client that holds it to hurry (EntryKind::hurry).
 void Dispatcher::follow_up() noexcept {
   for (bool again = true; again;) {
     again = false;
@@ -480,7 +481,7 @@ void Dispatcher::hurry_holder() noexcept {
 
 // ---- time ----
 
-/// Returns the time until which the job may hold the device. Returns nullopt if it has no limit, because no other
+/// Returns the instant until which the job may hold the device. Returns nullopt if there is no limit, because no other
 /// client needs the device.
 std::optional<Instant> Dispatcher::held_until(const Client& client) const noexcept {
   const Contract& contract = client.contract;

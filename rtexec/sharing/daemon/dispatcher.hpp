@@ -1,19 +1,20 @@
-// Drives the scheduler core for clients in other processes. The dispatcher takes the entries of their rings, sends
-// commands and grants, and decides which clients to expel. It uses no socket, no memory and no clock. Callers pass
-// the time, and an ClientSink carries out the decisions. So tests can run it on a virtual clock.
+// Drives the scheduler core for clients in other processes. The dispatcher handles the entries of the clients' rings,
+// sends commands and grants, and decides which clients to expel. It uses no socket, no shared memory and no clock.
+// Callers pass the time, and a ClientSink executes the decisions. Therefore tests can run the dispatcher on a virtual
+// clock.
 //
 // A place is a client's number at the daemon, and the number of its task in the core. Clients are not trusted. Each
 // entry is checked against the client's grants and commands. An impossible entry counts as a violation, and a client
 // with too many violations is expelled. A client is also expelled if it fails to save a chunk, answers a command too
-// late, or holds the device for too long. The sink then kills its process, and the server calls died() after that.
-// Only then other clients get its frames. So one client delays others at most once, by `command_timeout` or
-// `stuck_after` at most.
+// late, or holds the device for too long. The sink then kills the process of the expelled client, and the server calls
+// died() afterwards. Only after died() do other clients get the frames of the expelled client. Therefore one client
+// delays other clients at most once, by at most `command_timeout` or `stuck_after`.
 //
-// The death of a client makes no job of others fail. Its pending saves count as done, its pending loads as failed,
-// and its job is withdrawn.
+// If a client dies, no job of other clients fails. The pending saves of the dead client count as done, and its pending
+// loads count as failed. Its job is withdrawn.
 //
-// One thread at a time: the caller's lock. Allocates in the constructor only; afterwards noexcept and bounded in
-// time.
+// One thread at a time, under a lock of the caller. Only the constructor allocates. All other functions are noexcept,
+// and their time is bounded.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -36,15 +37,15 @@ namespace rtexec::daemon {
 
 /// The reason for expelling a client.
 enum class Expelled : std::uint8_t {
-  violations, // it sent too many impossible entries
-  silent,     // it did not carry out a command in time
-  not_saved,  // it could not save a chunk
-  stuck,      // it held the device for longer than its WCET and `stuck_after`, while others waited
+  violations, // the client sent too many impossible entries
+  silent,     // the client did not execute a command in time
+  not_saved,  // the client could not save a chunk
+  stuck,      // the client held the device for longer than its WCET plus `stuck_after`, while other clients waited
   overrun,    // a job exceeded its WCET, and on_overrun is stop
 };
 
-/// Carries out the dispatcher's decisions. The dispatcher calls it under the caller's lock. It must not call the
-/// dispatcher.
+/// The receiver of the dispatcher's decisions. The dispatcher calls these functions under the caller's lock. They must
+/// not call the dispatcher.
 class ClientSink {
  public:
   virtual ~ClientSink() = default;
@@ -52,7 +53,7 @@ class ClientSink {
   virtual void command(std::uint32_t place, const protocol::Entry& entry) noexcept = 0;
   /// Writes the verdict on a job into the client's shared state, and wakes the client.
   virtual void verdict(std::uint32_t place, protocol::JobVerdict verdict) noexcept = 0;
-  /// Reports that a contract passed to change() has taken effect.
+  /// Reports that a contract passed to Dispatcher::change() has taken effect.
   virtual void changed(std::uint32_t place) noexcept = 0;
   /// Kills the client's process. The server calls died() afterwards.
   virtual void expel(std::uint32_t place, Expelled why) noexcept = 0;
@@ -66,9 +67,10 @@ struct DispatcherOptions {
   unsigned copy_engines = 1;
   SwapPolicy policy = SwapPolicy::pipelined;
   Duration command_timeout = std::chrono::milliseconds(500); // maximum time for one command
-  Duration stuck_after = std::chrono::seconds(1);            // maximum time beyond a job's WCET while others wait
+  Duration stuck_after = std::chrono::seconds(1);            // maximum time beyond a job's WCET while other clients
+                                                             // wait
   std::uint32_t max_violations = 100;                        // violations after which a client is expelled
-  /// True if frames are chunks of the daemon. They remain valid after the end of a client that has mapped them.
+  /// True if frames are chunks of the daemon. Such frames remain valid after the end of a client that has mapped them.
   bool frames_outlive_clients = false;
   Bytes chunk{}; // size of a chunk, for recordings
 };
@@ -95,23 +97,24 @@ class Dispatcher {
   [[nodiscard]] bool attach(std::uint32_t place, const Contract& contract, Instant now) noexcept;
   /// Replaces the contract of the client at `place` as soon as possible, and then calls ClientSink::changed().
   ///
-  /// If the number of slots is the same, its job keeps its position, and the change takes effect when the job ends.
-  /// If the client gets more slots, a waiting job is interrupted: it continues as the client's next job, from its
-  /// next release, once all its chunks are mapped. The reason is that others were promised delays by the original job
-  /// only. A job that holds the device is interrupted in the same way if `interrupt` is true, which means that the
-  /// client's work on the device has ended. Otherwise the change takes effect when this job ends.
+  /// If the number of slots does not change, the client's job keeps its position, and the change takes effect when the
+  /// job ends. If the client gets more slots, a waiting job is interrupted. The job then continues as the client's next
+  /// job, from its next release, after all its chunks are mapped. The reason is that the promises to other clients
+  /// include delays by the original job only. If `interrupt` is true, a job that holds the device is interrupted in the
+  /// same way. `interrupt` requires that the client's work on the device has ended. If it is false, the change takes
+  /// effect when this job ends.
   ///
-  /// Replaces an earlier change that has not taken effect. Returns false if no client is at `place`, or it would lose
-  /// slots.
+  /// Replaces an earlier change that has not taken effect. Returns false if no client is at `place`, or if the client
+  /// would lose slots.
   [[nodiscard]] bool change(std::uint32_t place, const Contract& contract, bool interrupt, Instant now) noexcept;
-  /// Delays new jobs of the client at `place`, because it may be about to declare itself. A newly requested job waits
-  /// until change() or resume(). The caller must read delays() after this call.
+  /// Delays new jobs of the client at `place`, because the client may be about to declare itself. A newly requested job
+  /// waits until change() or resume(). The caller must call delays() after this call, not before.
   void hold(std::uint32_t place) noexcept;
-  /// Ends hold() of the client at `place`, which has not declared itself.
+  /// Ends hold() for the client at `place`, if the client has not declared itself.
   void resume(std::uint32_t place, Instant now) noexcept;
-  /// Reports that the client's process is ending. Its entries are ignored, and its job is withdrawn unless it holds
-  /// the device. If frames outlive clients and the client does not hold the device, other clients get its frames at
-  /// once. Frames of its loads in progress are the exception.
+  /// Reports that the client's process is ending. From now on its entries are ignored. Its job is withdrawn unless the
+  /// job holds the device. If frames outlive clients and the client does not hold the device, other clients get its
+  /// frames at once, except frames of its loads in progress.
   void ending(std::uint32_t place, Instant now) noexcept;
   /// Reports that the client's process has ended and its device memory is free.
   void died(std::uint32_t place, Instant now) noexcept;
@@ -124,19 +127,19 @@ class Dispatcher {
 
   // ---- time ----
 
-  /// Returns the time at which tick() must be called if no other event comes before. Returns nullopt if no call is
+  /// Returns the instant at which tick() must be called if no other event occurs earlier. Returns nullopt if no call is
   /// needed.
   [[nodiscard]] std::optional<Instant> next_tick() const noexcept;
   void tick(Instant now) noexcept;
 
   // ---- state ----
 
-  /// Returns the number of quiet instants so far. At a quiet instant no job is outstanding of a client that is
-  /// declared, or may be about to declare itself. Also, no chunk moves for a withdrawn job. So jobs that ended before
-  /// cannot delay jobs that are released later (policies/proofs/exchanges.md).
+  /// Returns the number of quiet instants so far. At a quiet instant, no client that is declared, or may be about to
+  /// declare itself, has an outstanding job. Also, no chunk is being transferred for a withdrawn job. Therefore jobs
+  /// that ended before this instant cannot delay jobs that are released later (policies/proofs/exchanges.md).
   [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
-  /// True if a job of the present or last client at `place` is in the core, or was in it after the last quiet
-  /// instant.
+  /// True if a job of the present or last client at `place` is in the scheduler core, or was in the core after the last
+  /// quiet instant.
   [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return clients_[place].delays; }
   /// Returns the statistics of the client at `place`, as of the last event. Any thread, without the caller's lock.
   [[nodiscard]] ClientStatistics statistics(std::uint32_t place) const noexcept { return statistics_[place].read(); }
@@ -155,7 +158,7 @@ class Dispatcher {
     nobody,
     here,
     ending, // the process is ending or will be killed; its entries are ignored
-    gone,   // the process has ended; its transfers and job in the core have not
+    gone,   // the process has ended; its transfers and its job are still in the core
   };
   enum class Stage : std::uint8_t {
     none,
@@ -163,12 +166,12 @@ class Dispatcher {
     requested, // the job is in the core
     granted,
     lingering, // the job has ended, but may continue within Contract::gap
-    leaving,   // withdrawn from the core for a pending change; continues afterwards
+    leaving,   // the job was withdrawn from the core for a pending change; it continues afterwards
   };
   /// The client at one place, together with its outstanding job.
   struct Client {
     Presence presence = Presence::nobody;
-    bool freed = false;    // true: others may get its frames
+    bool freed = false;    // true: other clients may get its frames
     bool declares = false; // true from hold() until the client is declared or resume() is called
     bool delays = false;   // result of delays()
     Contract contract;
@@ -176,10 +179,11 @@ class Dispatcher {
     // ---- the outstanding job of the client ----
     Stage stage = Stage::none;
     std::uint64_t job = 0;    // number of the client's last job, counted by the client
-    std::uint64_t number = 0; // number of its last job in the core; not reset for a new client
+    std::uint64_t number = 0; // number of the client's last job in the core; not reset for a new client
     Instant release{}, deadline{}, granted{};
-    Instant ended{}, lingers_until{};  // of a job in Stage::lingering
-    std::optional<Instant> hurried;    // since when others wait for the device that the client holds
+    Instant ended{}, lingers_until{};  // for a job in Stage::lingering: its end, and the limit of its continuation
+    std::optional<Instant> hurried;    // the instant since which other clients wait for the device that the client
+                                       // holds
     Instant earliest = Instant::min(); // earliest next release
     ClientStatistics statistics;
     ClientStatistics published; // the statistics that were published last
@@ -191,7 +195,7 @@ class Dispatcher {
     bool in = false;
     policies::JobId job; // the job that needs the transfer
     Instant since{};
-    policies::Action recorded; // the action with the recording's numbers of tasks and jobs
+    policies::Action recorded; // the action, with task and job numbers of the recording
   };
 
   // ---- events of the core, one at a time ----

@@ -16,13 +16,13 @@ class LineLimit {
   static constexpr int burst = 1000; // number of lines
   static constexpr Duration pause = std::chrono::milliseconds(10);
 
-  /// Requests to write a line because of `user`. Returns the number of lines that were left out before it. Returns
-  /// nullopt if this line must be left out too.
+  /// Requests permission to write a line caused by `user`. Returns the number of omitted lines before this line.
+  /// Returns nullopt if this line must be omitted too.
   [[nodiscard]] std::optional<std::uint64_t> ask(uid_t user, Instant now);
 
  private:
   struct Account {
-    Instant paid_up_to{}; // end of the pauses for all lines so far
+    Instant paid_up_to{}; // end of the pauses after all lines written so far
     std::uint64_t left_out = 0;
   };
   std::map<uid_t, Account> accounts_;

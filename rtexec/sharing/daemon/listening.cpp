@@ -32,7 +32,7 @@ Result<gid_t> number_of_group(const std::string& name) {
   return found.gr_gid;
 }
 
-/// Sets the mode of `path`, and its group if `group` names one.
+/// Sets the mode of `path`, and its group if `group` is not empty.
 Result<> give(const std::filesystem::path& path, mode_t mode, const std::string& group) {
   if (!group.empty()) {
     const auto number = number_of_group(group);
@@ -44,7 +44,7 @@ Result<> give(const std::filesystem::path& path, mode_t mode, const std::string&
   return {};
 }
 
-/// True if the directory contains nothing except a socket. Then no other program uses it.
+/// True if the directory contains no file except a socket. In this case, no other program uses the directory.
 bool is_unused(const std::filesystem::path& directory) {
   std::error_code error;
   const std::filesystem::directory_iterator files(directory, error);
@@ -52,7 +52,7 @@ bool is_unused(const std::filesystem::path& directory) {
 }
 
 /// Creates the directory if it does not exist, and sets its mode to 0700, or to 0750 if there is a group. Returns
-/// refused if it belongs to another user, or if it has another mode and contains other files.
+/// refused if the directory belongs to another user, or if it has another mode and contains other files.
 Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
   if (const auto made = config::make_output_folder(directory.parent_path()); !made) return Unexpected(made.error());
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("making " + directory.string());

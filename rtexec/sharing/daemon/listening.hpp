@@ -10,8 +10,8 @@
 namespace rtexec::daemon {
 
 /// Listens for clients at `directory`/socket. `group` may be empty. Returns refused if another daemon listens there.
-/// Returns refused if the directory belongs to another user, or other programs use it (it has another mode, and other
-/// files are in it).
+/// Returns refused if the directory belongs to another user, or if other programs use it. A directory with another mode
+/// and other files counts as used by other programs.
 [[nodiscard]] Result<config::Descriptor> listen_in(const std::filesystem::path& directory, const std::string& group);
 
 } // namespace rtexec::daemon

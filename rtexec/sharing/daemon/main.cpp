@@ -50,7 +50,7 @@ constexpr const char* help_end =
 constexpr Duration round_timeout = std::chrono::seconds(1);
 
 std::atomic<Server*> running{nullptr};
-volatile std::sig_atomic_t told_to_end = 0; // also set if there is no server yet
+volatile std::sig_atomic_t told_to_end = 0; // set by a signal, also before the server exists
 
 struct RecordingOptions {
   std::string folder, limit; // empty: not given
@@ -93,7 +93,7 @@ Result<std::unique_ptr<executive::Heartbeat>> start_heartbeat(const Server& serv
   return heartbeat;
 }
 
-/// Starts the recording. This must be before the daemon starts threads or locks memory. Returns nullopt if no
+/// Starts the recording. Must be called before the daemon starts threads or locks memory. Returns nullopt if no
 /// recording is requested.
 Result<std::optional<traces::Session>> begin_recording(const RecordingOptions& options) {
   if (options.folder.empty()) return std::nullopt;

@@ -63,7 +63,7 @@ class Writer {
   std::string text_;
 };
 
-/// A metric that is reported for each client. `value` returns nullopt if the client has no value.
+/// A metric of each client. `value` returns nullopt if the metric does not apply to the client.
 struct Metric {
   const char* name;
   const char* type;
@@ -130,8 +130,9 @@ std::optional<std::string_view> header(std::string_view request, std::string_vie
   return std::nullopt;
 }
 
-/// True if `host` is a numeric address, localhost or this machine's name, with or without a port. A web page
-/// elsewhere could resolve its own name to this machine (DNS rebinding). Its requests have that name as `host`.
+/// True if `host` is a numeric address, localhost or this machine's name, with or without a port. A foreign web page
+/// could resolve its own name to this machine (DNS rebinding). The requests of such a page have the page's name as
+/// `host`.
 bool names_this_machine(std::string_view host) {
   const std::size_t colon = host.find_last_of(':');
   const std::string name(host.substr(0, host.ends_with(']') ? host.npos : colon));
@@ -261,8 +262,8 @@ bool Metrics::go_on(Connection& connection, const std::function<std::string()>& 
   return connection.sent < connection.answer.size();
 }
 
-/// Accepts connections. Answers requests that have already arrived at once. If the limit is reached, closes the
-/// oldest connection, so that silent connections cannot keep clients out.
+/// Accepts connections. Answers a request at once if it has already arrived. If the limit is reached, closes the oldest
+/// connection, so that silent connections cannot keep clients out.
 void Metrics::accept(Instant now, const std::function<std::string()>& text) {
   for (int accepted = 0; accepted < max_accepted; ++accepted) {
     config::Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));

@@ -1,8 +1,8 @@
 // Serves the daemon's metrics to Prometheus as text by HTTP/1.0, with GET /metrics only, on the address in the
 // daemon's file. A request must name this machine by a numeric address, as localhost or by its host name.
 //
-// Runs in the loop of the server's thread, at ordinary priority. No call waits. There are limits: 4 KB for a request,
-// 2 s for a connection, and 32 connections at once. A new connection above the limit replaces the oldest one.
+// Runs in the loop of the server's thread, at ordinary priority. No call waits. The limits are 4 KB for a request, 2 s
+// for a connection, and 32 connections at once. A new connection above the limit replaces the oldest connection.
 //
 // One thread.
 #pragma once
@@ -28,7 +28,7 @@ namespace rtexec::daemon {
 class Metrics {
  public:
   /// Listens at `address`, an IPv4 address and a port, such as "127.0.0.1:9464". Port 0 stands for any free port.
-  /// Returns bad_input if the text is no such address, and refused if the system does not allow it.
+  /// Returns bad_input if the text is no such address, and refused if the system does not allow listening there.
   [[nodiscard]] static Result<Metrics> open(const std::string& address);
 
   /// Appends the descriptors that poll() must watch. `now` is needed for the timeouts of connections.

@@ -1,5 +1,6 @@
-// Records the daemon's set-up and its clients. Each client is a task in the executive's trace events. After it
-// declares itself, it becomes another task. The dispatcher records jobs and chunks. All times are CLOCK_MONOTONIC.
+// Records the daemon's set-up and its clients. Each client is a task in the executive's trace events. After a client
+// declares itself, it is recorded as another task. The dispatcher records jobs and chunks. All times are
+// CLOCK_MONOTONIC.
 //
 // Used on the server's thread. Has no effect without a recording.
 #pragma once
@@ -23,7 +24,7 @@ class Recording {
   void begin(const std::string& file, const AdmissionOptions& admission, const DispatcherOptions& dispatcher) const;
   /// Records the client at `place` with its contract. Returns the number of its task in the recording.
   [[nodiscard]] std::uint32_t task_of(std::uint32_t place, const AdmittedClient& client, Duration best_effort_wcet);
-  /// Records an event of the client at `place`, such as "came". A refused client has no place.
+  /// Records an event of the client at `place`, such as "came". A refused client has no place (nullopt).
   void changed(std::optional<std::uint32_t> place, pid_t process, const std::string& name, const std::string& what,
                Instant at);
 

@@ -64,7 +64,7 @@ config::Descriptor mappings_of(pid_t process) {
       ::open(("/proc/" + std::to_string(process) + "/maps").c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
 }
 
-/// True if the address space no longer exists, so that nothing is mapped in it.
+/// True if the address space of `mappings` no longer exists, so that no memory is mapped in it.
 bool is_gone(const config::Descriptor& mappings) {
   char first = 0;
   return mappings.get() >= 0 && ::pread(mappings.get(), &first, 1, 0) == 0;
@@ -186,8 +186,8 @@ Result<> Server::run() {
   return {};
 }
 
-/// Counts a round of the server's loop, at most every 50 ms. Takes the lock, so that the count stops if a thread
-/// never releases it.
+/// Counts a round of the server's loop, at most every 50 ms. Takes the dispatcher's lock, so that the count stops if a
+/// thread never releases this lock.
 void Server::count_round() {
   if (hal::now() < next_round_) return;
   next_round_ = hal::now() + between_rounds;
@@ -211,14 +211,14 @@ void Server::accept() {
   connections_.push_back(std::move(connection));
 }
 
-/// Refuses a connection, and reads its pending messages. Otherwise closing the socket would reset the connection, and
-/// the client could not read the reason.
+/// Refuses a connection, and reads its pending messages. If the messages were unread, closing the socket would reset
+/// the connection, and the client could not read the reason.
 void Server::turn_away(Connection& connection, const std::string& why) {
   refuse(connection, protocol::Refusal::full, why);
   for (Letter unread; connection.channel.receive(unread) == Delivery::done;) {}
 }
 
-/// Returns the reason if a limit of connections is reached, otherwise nullopt.
+/// Returns the reason for a refusal if a limit of connections is reached, otherwise nullopt.
 std::optional<std::string> Server::too_many(const Connection& connection) const {
   const auto count = [this](auto of) { return static_cast<std::size_t>(std::ranges::count_if(connections_, of)); };
   const auto told = [](const std::string& who, std::size_t limit) {
@@ -232,8 +232,7 @@ std::optional<std::string> Server::too_many(const Connection& connection) const 
   return connections_.size() >= limit ? std::optional(told("All together", limit)) : std::nullopt;
 }
 
-/// Writes a log line, unless the limit of lines caused by this user is reached. Returns false if the line was left
-/// out.
+/// Writes a log line, unless the limit of lines caused by this user is reached. Returns false if the line was omitted.
 bool Server::tell(const Connection& connection, const std::string& text) {
   const auto left_out = lines_.ask(connection.user, hal::now());
   if (!left_out) return false;
@@ -281,8 +280,8 @@ void Server::refuse(Connection& connection, protocol::Refusal code, const std::s
       protocol::Refused{.header = {}, .code = code, .reserved = 0, .text = protocol::text<400>(why)}));
 }
 
-/// Returns true if a refusal must be logged. A client that retries after "later" is refused many times, but logged
-/// once.
+/// True if a refusal must be logged. A client that retries after "later" is refused many times, but only its first
+/// refusal is logged.
 bool Server::to_be_logged(Connection& connection, const Refusal& refusal) {
   const bool again = refusal.code == protocol::Refusal::later;
   return !std::exchange(connection.asks_again, again) || !again;
@@ -413,8 +412,8 @@ void Server::need_frame(Connection& connection, const protocol::NeedFrame& said)
                                             chunks_->descriptor(said.frame)));
 }
 
-/// Sends the status, one client after the other. If the socket has no more room, the server's loop calls this again
-/// later.
+/// Sends the status, one client after the other. If the socket's buffer is full, the server's loop calls this function
+/// again later.
 void Server::tell_status(Connection& connection) {
   for (std::uint32_t& place = *connection.status_from; place < admission_.places(); ++place) {
     const AdmittedClient* client = admission_.at(place);
@@ -469,9 +468,9 @@ ServerStatus Server::status() {
   return status;
 }
 
-/// Handles a closed socket. A process that ends closes its socket first. A process that continues without the socket
-/// is no longer a client, and is killed after a time. Two kinds of processes are not killed. One has executed another
-/// program, and so lost its address space. The other has no slots and no job.
+/// Handles a closed socket. A process that ends closes its socket first. A process that continues without the socket is
+/// no longer a client, and is killed after `to_leave`. Two kinds of processes are not killed: a process that has
+/// executed another program, and so lost its address space, and a process without slots and without a job.
 void Server::closed(Connection& connection) {
   connection.gone = true;
   connection.leave_by = hal::now() + (connection.place ? to_leave : Duration(0));
@@ -507,7 +506,7 @@ void Server::turn_out(Connection& connection) {
   connection.leave_by.reset();
 }
 
-/// Handles the reports of the dispatcher, and ends processes whose time to end is over.
+/// Handles the reports of the dispatcher, and kills processes that did not end in time.
 void Server::look_after() {
   for (const auto& each : connections_) {
     Connection& connection = *each;
@@ -535,7 +534,7 @@ void Server::expelled(Connection& connection, Expelled reason) {
   tell(connection, connection.identity.name + " is ended: " + text);
 }
 
-/// Removes a client whose data the dispatcher no longer has.
+/// Removes a client after the dispatcher has removed all data of the client.
 void Server::vacate(Connection& connection) {
   const std::uint32_t place = *connection.place;
   look_for_quiet();

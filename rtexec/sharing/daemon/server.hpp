@@ -1,9 +1,9 @@
 // rtexecd: listens for clients, admits them, and passes their entries to the dispatcher.
 //
-// Threads: the thread that calls run() is the server's thread. It answers set-up messages, one at a time, and notices
-// the ends of processes. Each client has two threads in the daemon (connection.hpp). The clock's thread calls the
-// dispatcher at the times that it requests. Each thread holds the dispatcher's lock for one function call. All
-// threads except the server's are real-time threads.
+// Threads: the thread that calls run() is the server's thread. The server's thread answers set-up messages, one at a
+// time, and notices the ends of processes. Each client has two threads in the daemon (connection.hpp). The clock's
+// thread calls the dispatcher at the instants that the dispatcher requests. Each thread holds the dispatcher's lock for
+// one function call. All threads except the server's are real-time threads.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -47,8 +47,7 @@ struct ServerOptions {
 
 class Server final : public ClientSink, private Connection::Listener {
  public:
-  /// Creates the chunks if clients share chunks, and listens. Returns refused if another daemon listens there, or the
-  /// directory belongs to another user or is used by other programs.
+  /// Creates the chunks if clients share chunks, and listens on the socket. Returns the errors of listen_in().
   [[nodiscard]] static Result<std::unique_ptr<Server>> open(ServerOptions options);
   ~Server();
 
@@ -90,7 +89,7 @@ class Server final : public ClientSink, private Connection::Listener {
   void expelled(Connection& connection, Expelled reason);
   void vacate(Connection& connection);
   void apply_changes(std::optional<std::uint32_t> interrupted);
-  /// Returns the connection of the client at `place`, or null if there is none.
+  /// Returns the connection of the client at `place`, or null if the place is free.
   [[nodiscard]] Connection* at(std::uint32_t place) const noexcept { return by_place_[place].load(); }
   [[nodiscard]] std::optional<std::string> too_many(const Connection& connection) const;
   void turn_away(Connection& connection, const std::string& why);

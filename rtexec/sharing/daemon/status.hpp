@@ -1,7 +1,8 @@
 // The status of the daemon and its clients, as messages on its socket. Any process that may open the socket can
 // request it. `rtexec ps` and `rtexec top` read it with StatusReader.
 //
-// Numbers of jobs and chunks are those that the dispatcher publishes. So a status needs no lock of the dispatcher.
+// The numbers of jobs and chunks come from the statistics that the dispatcher publishes. Therefore a status needs no
+// lock of the dispatcher.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -41,12 +42,12 @@ struct ServerStatus {
 /// Reads the status of one daemon, repeatedly. One thread.
 class StatusReader {
  public:
-  /// Connects to the daemon in `directory`. Returns cancelled if no daemon listens there, and refused if this user
-  /// may not connect. The error's text says what to do. read() waits for an answer for at most `timeout`.
+  /// Connects to the daemon in `directory`. Returns cancelled if no daemon listens there, and refused if this user may
+  /// not connect. The error's text contains a remedy. read() waits for an answer for at most `timeout`.
   [[nodiscard]] static Result<StatusReader> connect(const std::filesystem::path& directory,
                                                     Duration timeout = std::chrono::seconds(3));
-  /// Requests and returns the status. Returns cancelled if the daemon has ended, refused if it does not answer, and
-  /// unsupported if it has another version.
+  /// Requests and returns the status. Returns cancelled if the daemon has ended, refused if the daemon does not answer,
+  /// and unsupported if the daemon has another version of the protocol.
   [[nodiscard]] Result<ServerStatus> read();
 
  private:

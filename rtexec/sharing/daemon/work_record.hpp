@@ -1,6 +1,6 @@
-// Records the jobs and chunks of clients like those of a task set. These jobs have no part on a core. Time stamps
-// from a client are limited to the interval in which the event must have happened. Has no effect without a recording.
-// Noexcept, for real-time threads. Called under the dispatcher's lock.
+// Records the jobs and chunks of clients like the jobs and chunks of a task set. Jobs of clients have no CPU part. Time
+// stamps from a client are limited to the interval in which the event must have happened. Has no effect without a
+// recording. Noexcept, for real-time threads. Called under the dispatcher's lock.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -38,8 +38,9 @@ class JobRecord {
 class MoveRecord {
  public:
   explicit MoveRecord(Bytes chunk) : chunk_(chunk) {}
-  /// Records a transfer. The daemon commanded it at `since`, and it ended at `told` by the client's clock. Transfers
-  /// in one direction execute one after the other, so each begins at the end of the previous one.
+  /// Records a transfer. The daemon commanded the transfer at `since`. The client reported `told` as the end of the
+  /// transfer. Transfers in one direction execute one after the other, so that each transfer begins at the end of the
+  /// previous transfer.
   void moved(const policies::Action& action, Instant since, Instant told, Instant now, bool failed) noexcept;
 
  private:

@@ -1,10 +1,11 @@
-// A table of the streams of a process that may have unfinished work. Only await() is meant to wait.
+// A table of the streams of a process that may have unfinished work. await() waits for work. The other functions wait
+// only if an event cannot be recorded.
 //
 // Some streams cannot be queried by their handle: the per-thread stream, a stream about to be destroyed, and streams
-// for which the table has no room. For these, an event is recorded behind their work and queried instead.
+// for which the table has no room. For these streams, an event is recorded behind their work and queried instead.
 //
-// mark(), follow() and forget(): any thread, mark() without a lock. idle(), await() and all_ended(): one thread at a
-// time. idle() and all_ended() must not run while work is submitted.
+// Threads: any thread may call mark(), follow() and forget(); mark() takes no lock. One thread at a time may call
+// idle(), await() and all_ended(). idle() and all_ended() must not run while work is submitted.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"
@@ -22,16 +23,15 @@ namespace rtexec::preload {
 class BusyStreams {
  public:
   /// Marks `stream` as busy, because work will be submitted to it. If `own` is true, a null handle means the thread's
-  /// own stream. Returns false if the table cannot hold the stream. Then follow() must be called after the
-  /// submission.
+  /// own stream. Returns false if the table is full. In this case, follow() must be called after the submission.
   [[nodiscard]] bool mark(hal::cuda::Stream stream, bool own) noexcept {
     const std::uintptr_t key = key_of(stream, own);
     Entry* entry = key != own_key ? find(key) : nullptr;
     if (entry != nullptr) entry->busy.store(true, std::memory_order_relaxed);
     return entry != nullptr;
   }
-  /// Records an event behind the present work of `stream`. Waits for the work if that fails. The context of the
-  /// stream must be current in the calling thread.
+  /// Records an event behind the present work of `stream`. If recording fails, waits for the work instead. The context
+  /// of the stream must be current in the calling thread.
   void follow(const RealDriver& driver, hal::cuda::Stream stream, bool own) noexcept {
     const std::uintptr_t key = key_of(stream, own);
     if (!follow(driver, key, key == own_key ? number_of_thread() : key))
@@ -55,8 +55,8 @@ class BusyStreams {
       if (tail.of == key_of(stream, false)) tail.of = 0;
     }
   }
-  /// Returns true if all work has ended. The context must be current in the calling thread. `captures` is true while
-  /// a stream captures. Then neither the context nor the null stream may be queried.
+  /// True if all work has ended. The context must be current in the calling thread. `captures` is true while a stream
+  /// captures. During a capture, neither the context nor the null stream may be queried.
   [[nodiscard]] bool idle(const RealDriver& driver, bool captures) noexcept {
     using hal::cuda::Code;
     for (auto& entry : entries_) {
@@ -77,13 +77,14 @@ class BusyStreams {
     return tails_.empty();
   }
   /// Waits for the work of each stream, one by one, because the context must not be synchronised while a stream
-  /// captures. Leaves out the null stream and streams that capture.
+  /// captures. Excludes the null stream and streams that capture.
   void await(const RealDriver& driver) noexcept {
     for (auto& entry : entries_) {
       const std::uintptr_t key = entry.key.load(std::memory_order_acquire);
       if (key == 0) continue;
       if (key == gone || !entry.busy.load(std::memory_order_relaxed) || !may_be_asked(driver, key)) continue;
-      (void)driver.stream_synchronize(stream_of(key)); // remains busy: other threads may have submitted more work
+      (void)driver.stream_synchronize(stream_of(key)); // the entry remains busy, because other threads may have
+                                                       // submitted more work
     }
     for (std::size_t i = 0;; ++i) {
       hal::cuda::Event end = nullptr;
@@ -108,10 +109,10 @@ class BusyStreams {
     std::atomic<bool> busy{false};
   };
   struct Tail {
-    std::uint64_t of; // number of a thread or handle of a stream; 0: event is not recorded again
+    std::uint64_t of; // number of a thread, or handle of a stream; 0: the event is not recorded again
     hal::cuda::Event end;
   };
-  /// Records an event behind the work of the stream. Uses the event of the same `of` again if there is one. Returns
+  /// Records an event behind the work of the stream. Reuses the event with the same `of`, if there is one. Returns
   /// false if it cannot record an event.
   [[nodiscard]] bool follow(const RealDriver& driver, std::uintptr_t key, std::uint64_t of) noexcept {
     using hal::cuda::Code;
@@ -138,18 +139,19 @@ class BusyStreams {
   }
   static constexpr std::uintptr_t null_key = 1; // CU_STREAM_LEGACY, the null stream
   static constexpr std::uintptr_t own_key = 2;  // CU_STREAM_PER_THREAD
-  static constexpr std::uintptr_t gone = 3;     // key of an entry that is free again; no stream has this handle
+  static constexpr std::uintptr_t gone = 3;     // key of an entry that was used and is free; no stream has this handle
   [[nodiscard]] static hal::cuda::Stream stream_of(std::uintptr_t key) noexcept {
     return reinterpret_cast<hal::cuda::Stream>(key == null_key ? 0 : key);
   }
-  /// True if the stream can be queried while another stream captures. False for a stream that captures itself. False
-  /// for the null stream, because it waits for others.
+  /// True if the stream can be queried while another stream captures. False for a stream that captures itself, and for
+  /// the null stream, because it waits for other streams.
   [[nodiscard]] static bool may_be_asked(const RealDriver& driver, std::uintptr_t key) noexcept {
     int state = 0;
     return key != null_key && driver.stream_is_capturing(stream_of(key), &state) == hal::cuda::Code::success &&
            state == 0;
   }
-  /// Returns the entry of the stream `key`. If it has none, takes a free entry. Returns null if the table is full.
+  /// Returns the entry of the stream `key`. If the stream has no entry, takes a free entry. Returns null if the table
+  /// is full.
   [[nodiscard]] Entry* find(std::uintptr_t key) noexcept {
     const std::size_t first = (key ^ key >> 9) / 16;
     Entry* unused = nullptr;

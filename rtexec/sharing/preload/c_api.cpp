@@ -1,4 +1,4 @@
-// The functions that <rtexec/client.h> finds at run time.
+// The functions of the preloaded library that <rtexec/client.h> looks up at run time.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/client_process.hpp"
 

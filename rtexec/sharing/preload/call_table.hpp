@@ -1,4 +1,5 @@
-// The table of call_table.inc as data: name, ABI and treatment of each intercepted function.
+// The table of call_table.inc as data: name, ABI and treatment of each intercepted function. "Passed on" means that the
+// driver's own function is called unchanged.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,14 @@ namespace rtexec::preload {
 enum class Treatment : std::uint8_t {
   lookup,         // returns this library's function for a name
   make_context,   // passed on; afterwards the process may have several contexts
-  allocate,       // allocates from the arena
+  allocate,       // allocates memory from the arena
   allocate_apart, // passed on: allocates memory that the library never swaps
   map,            // reserves, creates or maps the program's own chunks; uses slots if possible
-  free,           // frees arena memory; passed on for other memory
+  free,           // frees arena memory; for other memory, the call is passed on
   look_at,        // opens a job first, because the driver accesses memory that must be resident
-  look_at_again,  // passed on; if the driver refuses without a job, opens a job and calls again
-  tell,           // answers for arena memory, or with the process's own limit
+  look_at_again,  // passed on; if the driver refuses the call while no job is open, opens a job and calls the driver
+                  // again
+  tell,           // answers the query for arena memory, or reports the process's own memory limit
   run_and_wait,   // opens a job first; the device may be idle afterwards
   run,            // opens a job first
   run_there,      // opens a job first if the memory in its arguments is in the arena

@@ -21,12 +21,12 @@ using hal::cuda::Stream;
 
 constinit std::atomic<ClientProcess*> instance{nullptr};
 constinit std::mutex making;
-/// Intervals between checks if a job is idle: normally, and while other clients wait.
+/// Intervals between checks if the work of a job has ended: normally, and while other clients wait.
 constexpr Duration between_looks = std::chrono::milliseconds(10);
 constexpr Duration between_hurried_looks = std::chrono::milliseconds(2);
-constexpr int looks_without_job = 10; // after so many checks the watch thread sleeps until a job begins
-/// Limits while other clients wait: the number of checks before new work is held back, and the maximum time of
-/// holding it back.
+constexpr int looks_without_job = 10; // after this number of checks without a job, the watch thread sleeps until a job
+                                      // begins
+/// Limits while other clients wait: the number of checks before new work is delayed, and the maximum delay of new work.
 constexpr int looks_before_way = 10;
 constexpr Duration longest_way = std::chrono::milliseconds(400);
 constexpr Duration longest_restart = std::chrono::seconds(2);
@@ -34,11 +34,11 @@ constexpr Duration between_attempts = std::chrono::milliseconds(20); // between 
 constexpr const char* turned_away_advice =
     "\nrtexec: this process gets neither memory nor time of the device; without RTEXEC_CLIENT it runs independently of "
     "the daemon";
-/// True while this thread creates the client. Meanwhile its calls are passed on to the driver.
+/// True while this thread creates the client. During this time, the thread's calls are passed on to the driver.
 thread_local bool makes = false;
 
-/// Returns the stream that identifies the frees in `stream`. Returns nullopt for the per-thread stream, because it
-/// has the same handle in all threads.
+/// Returns the handle under which frees in `stream` are recorded. Returns nullopt for the per-thread stream, because
+/// this stream has the same handle in all threads.
 std::optional<Stream> told_apart(Stream stream) noexcept {
   if (stream == ClientProcess::own_stream()) return {};
   return reinterpret_cast<std::uintptr_t>(stream) == 1 ? nullptr : stream; // CU_STREAM_LEGACY
@@ -73,7 +73,8 @@ ClientProcess* ClientProcess::make() noexcept {
   try {
     std::unique_ptr<ClientProcess> process(new ClientProcess(*driver, context, device));
     if (const auto connected = process->connect(); connected) {
-      // After fork(), the child has no threads of the client and no device. So its calls are passed on to the driver.
+      // After fork(), the child process has no threads of the client and no device. Therefore the child's calls are
+      // passed on to the driver.
       ::pthread_atfork(nullptr, nullptr, [] {
         instance.store(nullptr, std::memory_order_release);
         step_back({});
@@ -98,7 +99,8 @@ ClientProcess::ClientProcess(const RealDriver& driver, hal::cuda::Context contex
 Result<> ClientProcess::connect() {
   const auto granularity = memory_.granularity();
   if (!granularity) return Unexpected(granularity.error());
-  // Keeps the primary context alive after the program releases it. The arena's context may be the primary one.
+  // Keeps the primary context alive after the program releases it, because the arena's context may be the primary
+  // context.
   hal::cuda::Context primary = nullptr;
   (void)driver_.context_retain(&primary, device_);
   const client::ClientOptions options{.directory = daemon_directory(),
@@ -157,8 +159,8 @@ std::optional<Code> ClientProcess::allocate(DevicePointer* pointer, std::size_t 
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-/// Returns space for an object in slots that the client already has. New slots can never be returned to the daemon,
-/// so this waits for pending frees before it gives up.
+/// Returns space for an object in slots that the client already has. New slots can never be returned to the daemon.
+/// Therefore the function waits for pending frees before it returns nullopt.
 std::optional<client::Arena::Block> ClientProcess::standing_space(Bytes size, std::optional<Stream> stream,
                                                                   std::unique_lock<std::mutex>& lock) {
   do {
@@ -173,8 +175,8 @@ std::optional<client::Arena::Block> ClientProcess::standing_space(Bytes size, st
   return {};
 }
 
-/// Waits for the oldest pending free. Returns false if there is none, or waiting is forbidden because a stream
-/// captures.
+/// Waits for the oldest pending free. Returns false if there is no pending free, or if waiting is forbidden because a
+/// stream captures.
 bool ClientProcess::await_a_free(std::unique_lock<std::mutex>& lock) noexcept {
   if (capturing.load(std::memory_order_relaxed) > 0) return false;
   const auto free = pending_.oldest();
@@ -209,7 +211,7 @@ std::size_t ClientProcess::spare_slots() const noexcept {
   return unused_slots_.size() + static_cast<std::size_t>(std::ranges::count_if(slot_at_, is_spare));
 }
 
-/// Assigns a slot to each of `addresses` that has none. Requests more slots from the daemon if needed.
+/// Assigns a slot to each of `addresses` that has no slot. Requests more slots from the daemon if needed.
 Result<> ClientProcess::provide(const Addresses& addresses) {
   const std::size_t needed = lacking(addresses);
   if (needed == 0) return {};
@@ -358,7 +360,7 @@ std::optional<Code> ClientProcess::address_range(DevicePointer* base, std::size_
 }
 
 /// Answers a query of a pointer's attribute for arena memory without the driver. The driver does not know slots that
-/// are swapped out, and reports the others as chunks.
+/// are swapped out, and reports resident slots as chunks.
 std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePointer pointer) noexcept {
   if (!owns(pointer)) return {};
   const std::scoped_lock lock(mutex_);
@@ -373,18 +375,18 @@ std::optional<Code> ClientProcess::attribute(void* data, int attribute, DevicePo
   case 1: return answer(context_);
   case 2: return answer(2U); // type: CU_MEMORYTYPE_DEVICE
   case 3: return answer(pointer);
-  case 6: return answer(0U);                                     // are copies synchronous?
+  case 6: return answer(0U);                                     // synchronous copies: no
   case 7: return answer(static_cast<unsigned long long>(begin)); // identifier of the allocation
-  case 8: return answer(0U);                                     // is it managed memory?
+  case 8: return answer(0U);                                     // managed memory: no
   case 9: return answer(device_);
-  case 10: return answer(0U); // can legacy handles for other processes refer to it?
+  case 10: return answer(0U); // legacy handles for other processes: no
   case 11: return answer(begin);
   case 12: return answer(size);
-  case 13: return answer(1U);                                 // is it mapped?
-  case 14: return answer(static_cast<unsigned long long>(0)); // types of handles
-  case 15: return answer(0U);                                 // access of other devices
+  case 13: return answer(1U);                                 // mapped: yes
+  case 14: return answer(static_cast<unsigned long long>(0)); // types of handles: none
+  case 15: return answer(0U);                                 // access by other devices: none
   case 16: return answer(hal::cuda::AccessFlags::read_write);
-  case 17: return answer(static_cast<void*>(nullptr)); // memory pool
+  case 17: return answer(static_cast<void*>(nullptr)); // memory pool: none
   case 18: return answer(size);
   case 19: return answer(begin);
   case 20: return answer(static_cast<unsigned long long>(begin));
@@ -415,7 +417,7 @@ void ClientProcess::ends() noexcept {
   process->memory_.end(!process->gate_.is_open());
 }
 
-/// Ends the watch thread. Returns false if it was called before.
+/// Ends the watch thread. Returns false if stop() was called before.
 bool ClientProcess::stop() noexcept {
   if (leaving_.exchange(true)) return false;
   opened_.raise();
@@ -464,7 +466,7 @@ void ClientProcess::watch() noexcept {
   int hurried = 0, without_job = 0;
   while (!leaving_.load(std::memory_order_acquire)) {
     const std::uint32_t seen = opened_.value();
-    const bool holds = client_->holds(); // not the gate's state: it may be closed briefly during a job
+    const bool holds = client_->holds(); // not the gate's state, because the gate may be closed briefly during a job
     without_job = holds ? 0 : without_job + 1;
     if (without_job > looks_without_job) {
       await_job();
@@ -485,13 +487,14 @@ void ClientProcess::watch() noexcept {
 void ClientProcess::await_job() noexcept {
   const std::uint32_t seen = opened_.value();
   watch_sleeps_.store(true, std::memory_order_relaxed);
-  // With this fence, either this thread sees the job, or begin() sees `watch_sleeps_` and raises `opened_`.
+  // This fence ensures that either this thread sees the job, or begin() sees `watch_sleeps_` and raises `opened_`.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!client_->holds() && !leaving_.load(std::memory_order_acquire)) opened_.wait(seen);
   watch_sleeps_.store(false, std::memory_order_relaxed);
 }
 
-/// Handles the destruction of a stream. Its work continues, but can no longer be queried by its handle.
+/// Handles the destruction of a stream. The stream's work continues, but can no longer be queried by the stream's
+/// handle.
 void ClientProcess::stream_ends(Stream stream) noexcept {
   if (captures(stream)) return capture_ends();
   {

@@ -1,9 +1,9 @@
-// This process as a client of the daemon: its arena and its jobs. The arena is on the first device on which the
-// process allocates memory. The object is created by the first call that needs it while a context is current. It is
-// never destroyed, because threads use it until the process ends.
+// This process as a client of the daemon: its arena and its jobs. The arena is on the first device on which the process
+// allocates memory. The ClientProcess is created by the first call that needs it while a context is current. The object
+// is never destroyed, because threads use it until the process ends.
 //
-// The watch thread ends jobs after which the program does not synchronise. It does so when the device is idle and no
-// work was submitted for a while.
+// The watch thread ends jobs after which the program does not synchronise. It ends such a job when the device is idle
+// and no work was submitted for some time.
 //
 // Any thread. Functions return the driver's codes; nullopt means that the call must be passed on to the driver.
 #pragma once
@@ -31,18 +31,18 @@ namespace rtexec::preload {
 
 class ClientProcess final : private GatedDevice {
  public:
-  /// Returns the client, and creates it if needed. Returns null if the process takes no part, or no context is
-  /// current yet.
+  /// Returns the client, and creates it if needed. Returns null if the process is no client of the daemon
+  /// (takes_part()), or if no context is current yet.
   [[nodiscard]] static ClientProcess* enter() noexcept;
   /// Returns the client, or null if it has not been created.
   [[nodiscard]] static ClientProcess* existing() noexcept;
 
   // ---- memory; nullopt: the address is not arena memory ----
-  /// Allocates arena memory. If `stream` is set, the memory is used only in the order of this stream.
+  /// Allocates arena memory. If `stream` is set, the program uses the memory only in the order of this stream.
   [[nodiscard]] std::optional<hal::cuda::Code> allocate(hal::cuda::DevicePointer* pointer, std::size_t size,
                                                         std::optional<hal::cuda::Stream> stream = {}) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> free(hal::cuda::DevicePointer pointer) noexcept;
-  /// Frees memory in the order of `stream`. Its space is reused only after the present work of `stream` has ended.
+  /// Frees memory in the order of `stream`. The space is reused only after the present work of `stream` has ended.
   [[nodiscard]] std::optional<hal::cuda::Code> free_behind(hal::cuda::DevicePointer pointer,
                                                            hal::cuda::Stream stream) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> memory_info(std::size_t* free, std::size_t* total) noexcept;
@@ -61,7 +61,7 @@ class ClientProcess final : private GatedDevice {
   [[nodiscard]] std::optional<hal::cuda::Code> create_chunk(hal::cuda::AllocationHandle* handle, std::size_t size,
                                                             const hal::cuda::AllocationProperties* properties) noexcept;
   [[nodiscard]] std::optional<hal::cuda::Code> release_chunk(hal::cuda::AllocationHandle handle) noexcept;
-  /// Returns a further handle of the chunk that is mapped at an address.
+  /// Returns an additional handle of the chunk that is mapped at `pointer`.
   [[nodiscard]] std::optional<hal::cuda::Code> retain_chunk(hal::cuda::AllocationHandle* handle,
                                                             hal::cuda::DevicePointer pointer) noexcept;
   [[nodiscard]] bool gave_chunk(hal::cuda::AllocationHandle handle) const noexcept;
@@ -75,28 +75,29 @@ class ClientProcess final : private GatedDevice {
 
   // ---- jobs ----
   enum class Pass : std::uint8_t { entered, entered_unnamed, recorded, refused };
-  /// Must be called before work is submitted to `stream`. If the result is `entered` or `entered_unnamed`,
-  /// submitted() must follow with the same arguments. `recorded` means that the stream captures the work. `refused`
-  /// means that the work must not be submitted.
+  /// Must be called before work is submitted to `stream`; opens a job if none is open. If the result is `entered` or
+  /// `entered_unnamed`, submitted() must follow with the same arguments. `recorded` means that the stream captures the
+  /// work. `refused` means that the work must not be submitted.
   [[nodiscard]] Pass submit(hal::cuda::Stream stream, bool own) noexcept;
   void submitted(Pass pass, hal::cuda::Stream stream, bool own) noexcept {
     if (pass == Pass::entered_unnamed) [[unlikely]]
       follow(stream, own);
     gate_.leave();
   }
-  /// Makes all memory resident until stood() is called, as for work. Returns false if that is impossible. It may open
-  /// a job. The watch thread ends such a job, because the program does not synchronise after it.
+  /// Makes all memory resident until stood() is called, as before a submission. Returns false if the memory cannot be
+  /// made resident. May open a job. The watch thread ends such a job, because the program does not synchronise after
+  /// it.
   [[nodiscard]] bool stand() noexcept;
   void stood() noexcept { gate_.leave(); }
   void synchronised() noexcept { gate_.synchronised(); }
   void stream_ends(hal::cuda::Stream stream) noexcept;
-  /// Called before a context other than the arena's is destroyed. Afterwards its streams and events must not be
-  /// queried.
+  /// Called before a context other than the arena's context is destroyed. Afterwards, the streams and events of that
+  /// context must not be queried.
   void other_context_ends() noexcept;
   /// Called before the arena's context is destroyed together with all its memory.
   void leave(std::string_view reason) noexcept;
   /// Called at the end of the process, before the driver shuts down. Afterwards no work is accepted, and the daemon's
-  /// commands are carried out without the driver.
+  /// commands are executed without the driver.
   static void ends() noexcept;
   [[nodiscard]] bool has_left() const noexcept { return leaving_.load(std::memory_order_relaxed); }
   [[nodiscard]] hal::cuda::Context context() const noexcept { return context_; }
@@ -104,15 +105,15 @@ class ClientProcess final : private GatedDevice {
   [[nodiscard]] JobGate& gate() noexcept { return gate_; }
   [[nodiscard]] client::Client& client() noexcept { return *client_; }
 
-  /// Notes that the program uses `context`.
+  /// Records that the program uses `context`.
   static void notice_context(hal::cuda::Context context) noexcept {
     hal::cuda::Context first = nullptr;
     if (!first_context.compare_exchange_strong(first, context) && first != context) several_contexts.store(true);
   }
   /// Returns CU_STREAM_PER_THREAD.
   [[nodiscard]] static hal::cuda::Stream own_stream() noexcept { return reinterpret_cast<hal::cuda::Stream>(2); }
-  /// Calls `begin`, which begins a capture. During this call no thread of this library queries streams or waits for
-  /// them, because that would invalidate the capture.
+  /// Calls `begin`, which begins a capture. During this call, no thread of this library queries streams or waits for
+  /// streams, because a query or a wait would invalidate the capture.
   template <class Begin> static hal::cuda::Code capture_begins(Begin&& begin) noexcept {
     const std::scoped_lock lock(recording);
     const hal::cuda::Code code = begin();
@@ -169,8 +170,9 @@ class ClientProcess final : private GatedDevice {
 
   static inline constinit std::atomic<hal::cuda::Context> first_context{nullptr};
   static inline constinit std::atomic<bool> several_contexts{false};
-  static inline constinit std::atomic<int> capturing{0}; // captures of all threads that have not ended
-  static inline constinit std::mutex recording;          // held while streams are queried or awaited; taken last
+  static inline constinit std::atomic<int> capturing{0}; // number of captures of all threads that have not ended
+  static inline constinit std::mutex recording;          // held while streams are queried or awaited; locked after all
+                                                         // other mutexes
 
   const RealDriver& driver_;
   hal::cuda::Context context_;
@@ -181,12 +183,12 @@ class ClientProcess final : private GatedDevice {
   std::size_t granularity_ = 0; // granularity of the driver's chunks, in bytes
   BusyStreams busy_;
   JobGate gate_;
-  std::atomic<bool> hurried_{false}; // other clients wait for the end of the open job
+  std::atomic<bool> hurried_{false}; // true: other clients wait for the end of the open job
   std::atomic<bool> leaving_{false};
   std::atomic<bool> watch_sleeps_{false};
-  hal::Signal opened_;       // raised when a job begins, or other clients wait
+  hal::Signal opened_;       // raised when a job begins, or when other clients wait
   hal::Thread watch_;        // ends jobs after which the program does not synchronise
-  mutable std::mutex mutex_; // guards the following members; taken before the gate's mutex
+  mutable std::mutex mutex_; // guards the following members; locked before the gate's mutex
   std::optional<client::Arena> arena_;
   std::optional<Segments> segments_;
   std::atomic<bool> maps_itself_{false}; // true: the program maps chunks itself

@@ -1,6 +1,6 @@
-// The dlsym that programs see. For a name in the table of intercepted functions, it returns this library's function
-// if the program would have found the driver's. The C library answers all other calls. Its answer depends on the
-// address of the caller. So the stub jumps to the C library with unchanged registers.
+// The dlsym that programs see. For a name in the table of intercepted functions, it returns this library's function if
+// the program would have found the driver's. The C library answers all other calls. The C library's answer depends on
+// the address of the caller. Therefore the stub jumps to the C library with unchanged registers.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/symbols.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 struct Answer {
   void* symbol;
-  std::uintptr_t is_answer; // 0: the stub must ask the C library
+  std::uintptr_t is_answer; // 0: the stub must call the C library
 };
 constexpr Answer not_ours{nullptr, 0};
 
@@ -27,13 +27,13 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] Answer rtexec_preload_dlsym(
   if (!id) return not_ours;
   const bool searches_scope = handle == RTLD_DEFAULT || handle == RTLD_NEXT;
   if (driver_library() == nullptr) {
-    // Without a driver, the program must not find this library's functions by their names. A search with RTLD_NEXT
-    // from this library's own place in the scope ignores them.
+    // Without a driver, the program must not find this library's functions by their names. A search with RTLD_NEXT from
+    // this library's position in the scope ignores this library's functions.
     void* found = searches_scope ? nullptr : ask(handle, name);
     return answer(found == nullptr || found == exported_function(*id) ? ask(RTLD_NEXT, name) : found);
   }
-  // A search with RTLD_DEFAULT or RTLD_NEXT meets this library before the driver. So the C library finds this
-  // library's function, and its answer is right.
+  // A search with RTLD_DEFAULT or RTLD_NEXT finds this library before the driver. Therefore the C library returns this
+  // library's function, which is the correct answer.
   if (searches_scope) return not_ours;
   void* found = ask(handle, name);
   return answer(found != nullptr && found == real_function(*id) && takes_part() ? exported_function(*id) : found);

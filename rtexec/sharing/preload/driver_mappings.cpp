@@ -61,12 +61,12 @@ Segments::Code Segments::may_map(Address begin, std::size_t size, std::size_t of
     const auto chunk = chunks_.find(handle);
     if (chunk == chunks_.end() || chunk->second.users == 0 || chunk->second.size != size || offset != 0)
       return Code::invalid_value;
-    if (chunk->second.mapped) return Code::not_supported; // refused: the same memory at two addresses
+    if (chunk->second.mapped) return Code::not_supported; // would map the same memory at two addresses
   }
   if (const auto piece = pieces_.lower_bound(begin); piece != pieces_.end() && piece->first - begin < size)
     return Code::invalid_value;
   if (piece_of(begin)) return Code::invalid_value;
-  // A place must not have both a slot and a mapping of a driver's handle.
+  // A place (see driver_mappings.hpp) must not have both a slot and a mapping of a driver's handle.
   const Address first = first_place(begin), end = range->begin + whole(begin - range->begin + size);
   auto piece = pieces_.lower_bound(first);
   if (piece != pieces_.begin() && std::prev(piece)->first + std::prev(piece)->second.size > first) --piece;

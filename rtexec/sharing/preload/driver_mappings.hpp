@@ -1,10 +1,10 @@
 // The program's use of the driver's virtual memory (cuMemMap): reserved address ranges, handles of chunks, and their
 // mappings. A range is divided into places: parts of one slot's size, counted from the range's begin. A handle that
-// this library gave to the program has no memory of its own. Its memory is the slot of the arena that is mapped at
-// the place. Mappings of the driver's handles are recorded too, so that no slot is mapped over them.
+// this library returned to the program has no memory of its own. The memory of such a handle is the slot of the arena
+// that is mapped at the place. Mappings of the driver's handles are recorded too, so that no slot is mapped over them.
 //
-// Bookkeeping only. One thread at a time. Functions may throw only std::bad_alloc, and then without effect. They
-// return the driver's codes.
+// Bookkeeping only; calls no driver function. One thread at a time. Functions may throw only std::bad_alloc, and then
+// have no effect. Functions return the driver's codes.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"
@@ -52,7 +52,7 @@ class Segments {
   [[nodiscard]] bool gave(Handle handle) const noexcept { return chunks_.contains(handle); }
   [[nodiscard]] Code retain(Handle handle) noexcept;
   [[nodiscard]] Code release(Handle handle) noexcept;
-  /// Returns the total size of the chunks of all handles, mapped or not.
+  /// Returns the total size of the chunks of all handles, mapped or unmapped.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// Returns the total size of the chunks that are not mapped.
   [[nodiscard]] std::size_t bytes_to_map() const noexcept { return bytes_ - mapped_; }
@@ -61,18 +61,19 @@ class Segments {
 
   // ---- mappings ----
 
-  /// Returns success if [begin, begin + size) may be mapped to `handle`. 0 stands for any handle of the driver.
-  /// Otherwise returns the error for the program.
+  /// Returns success if [begin, begin + size) may be mapped to `handle`, otherwise the error for the program. `handle`
+  /// = 0 means any handle of the driver.
   [[nodiscard]] Code may_map(Address begin, std::size_t size, std::size_t offset, Handle handle) const noexcept;
-  /// Returns the places that [begin, begin + size) touches. It must lie in one range.
+  /// Returns the places that [begin, begin + size) touches. This interval must lie in one range.
   [[nodiscard]] std::vector<Address> places_of(Address begin, std::size_t size) const;
   /// Records a mapping. may_map() must have returned success.
   void map(Address begin, std::size_t size, Handle handle);
-  /// Returns the mappings in [begin, begin + size). Returns nullopt if these are not complete mappings without gaps.
+  /// Returns the mappings in [begin, begin + size). Returns nullopt unless the interval consists of complete mappings
+  /// without gaps.
   [[nodiscard]] std::optional<std::vector<Piece>> pieces_in(Address begin, std::size_t size) const;
   [[nodiscard]] std::optional<Piece> piece_of(Address address) const noexcept;
-  /// Removes the mapping that begins at `begin`. If it was the last one of this library's handles in a place, appends
-  /// the place to `emptied`.
+  /// Removes the mapping that begins at `begin`. If this was the last mapping of this library's handles in a place,
+  /// appends the place to `emptied`.
   void unmap(Address begin, std::vector<Address>& emptied);
 
  private:
@@ -89,7 +90,7 @@ class Segments {
   std::map<Handle, Chunk> chunks_;
   std::map<Address, Piece> pieces_;
   std::map<Address, std::size_t> places_; // number of mappings in each place that has a slot
-  Handle last_ = Handle{0x7e7e} << 48;    // far from the driver's handles, which are addresses
+  Handle last_ = Handle{0x7e7e} << 48;    // last handle; differs from all handles of the driver, which are addresses
   std::size_t bytes_ = 0, mapped_ = 0;
 };
 

@@ -1,7 +1,8 @@
-// Guards for driver calls that the library itself makes on a thread of the program. While the object lives, the calls
-// are in the device's context and do not invalidate the program's stream captures.
+// Guards for driver calls that the library itself makes on a thread of the program. While a guard lives, the calls do
+// not invalidate the program's stream captures. With Entered, the calls are also in the device's context.
 //
-// One thread. No function fails. If the driver refuses the change, the next driver call reports it.
+// One thread. No function fails. If the driver refuses a change of context or capture mode, the next driver call
+// reports the error.
 #pragma once
 
 #include "rtexec/sharing/preload/real_driver.hpp"

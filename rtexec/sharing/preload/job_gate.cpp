@@ -7,7 +7,8 @@
 namespace rtexec::preload {
 namespace {
 
-constexpr int yields = 100; // then it sleeps, since the submitting thread may have a lower priority
+constexpr int yields = 100; // number of yields before sleeping; sleeping is needed because the submitting thread may
+                            // have a lower priority
 constexpr Duration between_looks = std::chrono::microseconds(200);
 
 } // namespace

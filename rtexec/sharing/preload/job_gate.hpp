@@ -1,6 +1,7 @@
-// Decides when a process may submit work to its device. The first work opens a job. After each synchronisation, the
-// job is closed if all work has ended. If the program marks the begin and end of its jobs itself, the gate closes
-// them only at the marked end. If other clients wait, the gate can hold back new work until the job has ended.
+// Decides when a process may submit work to its device. The first submission opens a job. After each synchronisation,
+// the gate closes the job if all work has ended. If the program marks the begin and end of its jobs itself, the gate
+// closes a marked job only at the marked end. If other clients wait, the gate can delay new work until the job has
+// ended.
 //
 // Any thread. enter() and leave() take three atomic operations while a job is open.
 #pragma once
@@ -13,7 +14,7 @@
 
 namespace rtexec::preload {
 
-/// The device, with the functions that the gate needs. One thread at a time calls them, while no work is being
+/// The functions of the device that the gate needs. The gate calls them on one thread at a time, while no work is being
 /// submitted.
 class GatedDevice {
  public:
@@ -24,10 +25,10 @@ class GatedDevice {
   /// Waits until the process holds the device. Returns false if the device is not granted.
   [[nodiscard]] virtual bool begin() noexcept = 0;
   virtual void end() noexcept = 0;
-  /// Returns true if the process holds the device. The gate calls it after an action of apart(), because the action
-  /// may change it.
+  /// True if the process holds the device. The gate calls holds() after an action of apart(), because the action may
+  /// change the result.
   [[nodiscard]] virtual bool holds() noexcept = 0;
-  /// Returns true if all submitted work has ended. Does not wait.
+  /// True if all submitted work has ended. Does not wait.
   [[nodiscard]] virtual bool idle() noexcept = 0;
   virtual void wait_until_idle() noexcept = 0;
 
@@ -39,8 +40,8 @@ class JobGate {
  public:
   explicit JobGate(GatedDevice& device) noexcept : device_(device) {}
 
-  /// Must be called before work is submitted. Opens a job if there is none. If it returns true, leave() must follow
-  /// the submission. If it returns false, the device is not granted, and the work must not be submitted.
+  /// Must be called before work is submitted. Opens a job if none is open. If the result is true, leave() must follow
+  /// the submission. If the result is false, the device is not granted, and the work must not be submitted.
   [[nodiscard]] bool enter() noexcept {
     for (;;) {
       submitting_.fetch_add(1, std::memory_order_seq_cst);
@@ -57,23 +58,23 @@ class JobGate {
   /// Called after a synchronisation. Closes the job if the device is idle, unless the program marks its jobs itself.
   void synchronised() noexcept;
 
-  /// Called when other clients wait. Holds back new work until the present work and the job have ended, unless the
-  /// program marks its jobs itself. After `timeout` new work continues in the same job, because the present work may
-  /// be waiting for it.
+  /// Called when other clients wait. Delays new work until the present work and the job have ended, unless the program
+  /// marks its jobs itself. After `timeout`, new work continues in the same job, because the present work may be
+  /// waiting for the new work.
   void give_way(Duration timeout) noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return open_.load(std::memory_order_relaxed); }
   /// Returns the number of submissions so far.
   [[nodiscard]] std::uint64_t submissions() const noexcept { return submissions_.load(std::memory_order_relaxed); }
 
-  /// Begins a job that the program marks. Opens a job, or uses the open one. Returns false if the device is not
+  /// Begins a job that the program marks. Opens a job, or uses the open job. Returns false if the device is not
   /// granted. Calls may nest.
   [[nodiscard]] bool begin() noexcept;
-  /// Ends a job that the program marks. If it is the outermost one, waits until the device is idle and closes the
-  /// job. Without a matching begin(), does the same for a job that work has opened.
+  /// Ends a job that the program marks. If this end() matches the outermost begin(), waits until the device is idle and
+  /// closes the job. Without a matching begin(), waits and closes a job that a submission has opened.
   void end() noexcept;
 
-  /// Calls `action` after all submitted work has ended, while new work is held back. Returns its result.
+  /// Calls `action` after all submitted work has ended, while new work is delayed. Returns the result of `action`.
   template <class Action> auto apart(Action&& action) noexcept(noexcept(action())) {
     const std::scoped_lock lock(mutex_);
     const Pause pause(*this);
@@ -81,7 +82,7 @@ class JobGate {
   }
 
  private:
-  /// Holds back new work while the object lives. The constructor waits until all submitted work has ended.
+  /// Delays new work while the object lives. The constructor waits until all submitted work has ended.
   class Pause {
    public:
     explicit Pause(JobGate& gate) noexcept;
@@ -97,11 +98,11 @@ class JobGate {
   void await_submissions() const noexcept;
 
   GatedDevice& device_;
-  std::atomic<bool> open_{false}; // written under `mutex_`
+  std::atomic<bool> open_{false}; // written under `mutex_`; true: a job is open
   std::atomic<int> submitting_{0};
   std::atomic<std::uint64_t> submissions_{0};
   std::mutex mutex_;
-  int own_jobs_ = 0; // under `mutex_`
+  int own_jobs_ = 0; // number of nested jobs that the program marks; under `mutex_`
 };
 
 } // namespace rtexec::preload

@@ -1,5 +1,5 @@
 // Arena memory that was freed in the order of a stream (a pending free). A later allocation in the same stream may
-// reuse it at once. Other streams may reuse it after the stream has executed the free.
+// reuse the memory at once. Other streams may reuse the memory after the first stream has executed the free.
 //
 // One thread at a time. The event of an entry is destroyed together with the entry. Memory with a pending free still
 // counts as an object of the arena.
@@ -18,23 +18,23 @@ class PendingFrees {
  public:
   struct Free {
     client::Arena::Block block;
-    /// The stream whose later work may use the memory. nullopt: the stream cannot be distinguished from others
+    /// The stream whose later work may use the memory. nullopt: the stream cannot be distinguished from other streams
     std::optional<hal::cuda::Stream> stream;
-    hal::cuda::Event when = nullptr; // recorded behind the free in the stream
+    hal::cuda::Event when = nullptr; // the event that is recorded behind the free in the stream
   };
   /// Adds a pending free. May throw std::bad_alloc.
   void add(const Free& free) { frees_.push_back(free); }
   [[nodiscard]] bool has(Bytes offset) const noexcept;
-  /// Returns memory to the arena if its stream has executed the free.
+  /// Returns memory to the arena for each pending free that its stream has executed.
   void reclaim(const RealDriver& driver, client::Arena& arena) noexcept;
-  /// Returns memory with a pending free in `stream`, for a new object of `size` bytes in the same stream. Returns
-  /// nullopt if there is none of this size. May throw std::bad_alloc.
+  /// Reuses memory with a pending free in `stream` for a new object of `size` bytes in the same stream. Returns nullopt
+  /// if no such memory has this size. May throw std::bad_alloc.
   [[nodiscard]] std::optional<client::Arena::Block> reuse(const RealDriver& driver, client::Arena& arena, Bytes size,
                                                           hal::cuda::Stream stream);
   /// Removes the oldest pending free and returns it.
   [[nodiscard]] std::optional<Free> oldest() noexcept;
-  /// Handles the destruction of `stream`. Its memory cannot be reused early any more, because another stream may get
-  /// the same handle.
+  /// Handles the destruction of `stream`. Afterwards, memory that was freed in `stream` cannot be reused early, because
+  /// another stream may get the same handle.
   void forget(hal::cuda::Stream stream) noexcept;
 
  private:

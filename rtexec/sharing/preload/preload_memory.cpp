@@ -21,8 +21,8 @@ Unexpected<Errc> device_fault() { return Unexpected(Errc::device_fault); }
 
 } // namespace
 
-/// Makes the device's context current on this thread for good. Only threads of this library call it, and these use no
-/// other context.
+/// Makes the device's context current on this thread until the thread ends. Called only by threads of this library,
+/// which use no other context.
 bool DeviceMemory::enter() const noexcept {
   thread_local bool relaxed = false; // true: this thread's calls and the program's captures do not disturb each other
   if (int mode = capture_relaxed; !std::exchange(relaxed, true) && driver_.exchange_capture_mode != nullptr)
@@ -74,7 +74,7 @@ Result<> DeviceMemory::prepare(std::uint32_t slots) {
       ::munmap(memory, chunk_.count);
       return locked;
     }
-    (void)::madvise(memory, chunk_.count, MADV_DONTFORK); // otherwise a fork would copy these page-locked pages
+    (void)::madvise(memory, chunk_.count, MADV_DONTFORK); // prevents a fork from copying these page-locked pages
     slots_[i].host = static_cast<std::byte*>(memory);
   }
   return {};
@@ -158,8 +158,8 @@ bool DeviceMemory::settle() noexcept {
   return all;
 }
 
-/// Maps the slot's frame, or a chunk of its own, at the slot's assigned address. If it has no address, maps nothing
-/// and returns true.
+/// Maps the slot's frame, or the slot's own chunk, at the slot's assigned address. If the slot has no address, maps
+/// nothing and returns true.
 bool DeviceMemory::map(Slot& slot) noexcept {
   const auto address = slot.wanted.load(std::memory_order_acquire);
   if (address == 0) return true;
@@ -211,7 +211,7 @@ void DeviceMemory::empty(std::uint32_t slot) noexcept {
   slots_[slot].own = 0;
 }
 
-/// Adds the copy of `slot` to the copies in progress. It must be the last copy that was submitted to the lane's
+/// Adds the copy of `slot` to the copies in progress. This copy must be the last copy that was submitted to the lane's
 /// stream.
 Status DeviceMemory::queue(Lane& lane, std::uint32_t slot) noexcept {
   if (lane.count == Lane::room) return device_fault();

@@ -1,10 +1,10 @@
-// A client's memory on an NVIDIA device: a range of addresses for the arena, and slots of one chunk each. A slot can
-// be assigned an address, in the range or elsewhere. It has a copy in page-locked host memory. Slots are mapped to
-// chunks of the daemon that the process imports. If clients do not share chunks, they are mapped to chunks of the
-// process, which are created and released as needed. A slot without an address has no contents, and costs no copies.
+// A client's memory on an NVIDIA device: a range of addresses for the arena, and slots of one chunk each. A slot can be
+// assigned an address, in the range or elsewhere. Each slot has a copy in page-locked host memory. Slots are mapped to
+// chunks of the daemon that the process imports. If clients do not share chunks, slots are mapped to chunks of the
+// process, which are created and released as needed. A slot without an address has no contents, and needs no copies.
 //
-// Threading: as for ClientMemory. place(): any thread, one at a time. settle(): any thread, while the client holds
-// the device. The range and the host memory exist until the process ends.
+// Threading: the rules of ClientMemory apply. place(): any thread, one at a time. settle(): any thread, while the
+// client holds the device. The range and the host memory exist until the process ends.
 #pragma once
 
 #include "hal/inheriting_mutex.hpp"
@@ -25,11 +25,11 @@ namespace rtexec::preload {
 
 class DeviceMemory final : public client::ClientMemory {
  public:
-  /// `context` is a context of `device`. It must outlive this object.
+  /// `context` is a context of `device`. `context` must outlive this object.
   DeviceMemory(const RealDriver& driver, hal::cuda::Context context, hal::cuda::Ordinal device)
       : driver_(driver), context_(context), device_(device) {}
 
-  /// Returns the granularity of the device's chunks: the smallest possible size.
+  /// Returns the granularity of the device's chunks, which is the smallest possible chunk size.
   [[nodiscard]] Result<Bytes> granularity() const;
   /// Reserves the address range for `slots` slots of `chunk` bytes. Called once, before any load.
   [[nodiscard]] Result<> reserve(std::uint32_t slots, Bytes chunk);
@@ -38,13 +38,14 @@ class DeviceMemory final : public client::ClientMemory {
   /// Ends all use of the driver. Contents are lost. Later saves succeed without effect, and loads fail. If `empties` is
   /// true, also unmaps the memory and releases its chunks; the caller must then ensure that no work uses the memory.
   void end(bool empties) noexcept;
-  /// Assigns `address` to `slot`, or no address if it is 0. The contents are lost. The next load of the slot, or
-  /// settle(), maps it there.
+  /// Assigns `address` to `slot`; 0 removes the slot's address. The contents of the slot are lost. The next load of the
+  /// slot, or settle(), maps the slot at `address`.
   void place(std::uint32_t slot, hal::cuda::DevicePointer address) noexcept;
   [[nodiscard]] bool unsettled() const noexcept {
     return placed_.load(std::memory_order_acquire) != settled_.load(std::memory_order_acquire);
   }
-  /// Frees a reserved range as soon as no slot is mapped there. No slot may be assigned to the range.
+  /// Frees a reserved range as soon as no slot is mapped in the range. Requires that no slot is assigned to an address
+  /// in the range.
   void retire(hal::cuda::DevicePointer begin, std::size_t size) noexcept;
   /// Maps all resident slots at their assigned addresses. Returns false if the driver refuses a mapping.
   bool settle() noexcept;
@@ -67,7 +68,7 @@ class DeviceMemory final : public client::ClientMemory {
     bool stands = false;
     std::atomic<bool> saved{false};
   };
-  /// The copies in progress in one direction. The oldest comes first.
+  /// The copies in progress in one direction, in order of age; the oldest is first.
   struct Lane {
     static constexpr std::size_t room = 8;
     hal::cuda::Stream stream = nullptr;
@@ -94,8 +95,9 @@ class DeviceMemory final : public client::ClientMemory {
   Bytes chunk_{0};
   hal::cuda::DevicePointer base_ = 0;
   std::vector<Slot> slots_;
-  std::vector<hal::cuda::AllocationHandle> frames_; // 0: the daemon has not handed out this frame
-  hal::InheritingMutex moving_;                     // guards the following members; chunks do not move during end()
+  std::vector<hal::cuda::AllocationHandle>
+      frames_;                  // by frame: handle of its chunk; 0: not yet received from the daemon
+  hal::InheritingMutex moving_; // guards the following members; chunks do not move during end()
   Lane loads_, saves_;
   bool ended_ = false;
   std::atomic<std::uint64_t> placed_{0}, settled_{0}; // number of address changes: in total; at the last settle()

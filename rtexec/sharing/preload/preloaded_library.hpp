@@ -2,9 +2,9 @@
 //
 // The process takes part (becomes a client of the daemon) if RTEXEC_CLIENT has a client's name and the daemon's
 // directory exists. This is checked once, at the first use of CUDA, so a process without CUDA never notices the
-// library. A process that takes no part, and the child of a later fork, have every call passed on unchanged. If the
-// daemon refuses a process, calls that allocate device memory or submit work fail. Otherwise the process would use
-// resources that are promised to others. Any thread; no function fails.
+// library. In a process that takes no part, and in the child of a later fork, every call is passed on unchanged to the
+// driver. If the daemon refuses a process, calls that allocate device memory or submit work fail. Otherwise the process
+// would use resources that are promised to other clients. Any thread; no function fails.
 #pragma once
 
 #include <string_view>
@@ -16,10 +16,11 @@ namespace rtexec::preload {
 /// Returns the directory of the daemon's socket: the value of RTEXEC_DAEMON, or the default.
 [[nodiscard]] const char* daemon_directory() noexcept;
 
-/// True if this process takes part, or if the daemon refuses it. Otherwise calls are just passed on. The first call
-/// decides.
+/// True if this process takes part, or if the daemon refuses the process. If false, all calls are passed on to the
+/// driver. The first call of this function decides.
 [[nodiscard]] bool takes_part() noexcept;
-/// Stops taking part: calls are passed on afterwards. Prints the reason unless it is empty.
+/// Makes the process take no part any more. Afterwards, all calls are passed on to the driver. Prints the reason unless
+/// it is empty.
 void step_back(std::string_view reason) noexcept;
 /// Marks the process as refused by the daemon. Prints the reason.
 void turn_away(std::string_view reason) noexcept;

@@ -34,8 +34,8 @@ void* translate(const char* name, void* found, int version, std::uint64_t flags)
   for (std::size_t i = 0; i < rows().size(); ++i) {
     const auto id = static_cast<Id>(i);
     const Row& row = row_of(id);
-    // The name may also be the beginning of the row's name. In older CUDA versions cuGraphInstantiate was the
-    // function that is now cuGraphInstantiateWithFlags.
+    // The name may also be the beginning of the row's name. For example, in older CUDA versions the name
+    // cuGraphInstantiate meant the function that is now cuGraphInstantiateWithFlags.
     const std::string_view asked(row.asked);
     if (!asked.starts_with(name)) continue;
     known = known || asked == name;

@@ -1,4 +1,4 @@
-// The result of cuGetProcAddress, by which a program looks up driver functions.
+// Replaces the results of cuGetProcAddress, with which a program looks up driver functions.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
@@ -8,9 +8,9 @@
 namespace rtexec::preload {
 
 /// Replaces a function that the driver found for cuGetProcAddress(`name`, `version`, `flags`). Returns this library's
-/// function with the same ABI, or `found` if it has none. To identify the ABI, it asks the driver for the same name
-/// in the version of each row of the table. If the table has the name but no row has the ABI, it returns `found` and
-/// prints one message.
+/// function with the same ABI, or `found` if this library has no such function. To identify the ABI, requests the same
+/// name from the driver in the version of each row of the table. If the table has the name but no row has the ABI,
+/// returns `found` and prints one message.
 [[nodiscard]] void* translate(const char* name, void* found, int version, std::uint64_t flags) noexcept;
 
 } // namespace rtexec::preload

@@ -19,7 +19,7 @@ namespace {
 constexpr int fabric_handle = 8; // CU_MEM_HANDLE_TYPE_FABRIC
 
 /// True if the chunk has the properties of the arena's memory. A chunk that can be exported by file descriptor
-/// qualifies too, and only the export is refused. Frameworks create all chunks so, but hardly ever export one.
+/// qualifies too; only the export is refused. Frameworks create all chunks as exportable, but rarely export a chunk.
 bool is_plain(const AllocationProperties& properties) noexcept {
   return properties.type == 1 && properties.location.type == 1 &&
          (properties.requested_handle_types & ~hal::cuda::file_descriptor_handle) == 0 &&
@@ -67,7 +67,7 @@ std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::s
   if (handle == nullptr || properties == nullptr || properties->location.type != 1 ||
       properties->location.id != device_)
     return {};
-  // A program that tries fabric handles first uses other handles if this is refused.
+  // A program that tries fabric handles first uses other handles after this refusal.
   if (properties->requested_handle_types == fabric_handle) return Code::not_supported;
   if (!is_plain(*properties)) return {};
   if (size == 0 || size % granularity_ != 0) return Code::invalid_value;
@@ -86,8 +86,8 @@ std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::s
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-/// Acquires slots for a chunk of `size` bytes at cuMemCreate. Programs handle its failure, but not a failure of
-/// cuMemMap. A chunk that fits into unused parts of places with a slot needs no more slots.
+/// Acquires slots for a chunk of `size` bytes at cuMemCreate. Programs handle a failure of cuMemCreate, but not a
+/// failure of cuMemMap. A chunk that fits into unused parts of places with a slot needs no more slots.
 Result<> ClientProcess::make_room(std::size_t size) {
   const std::size_t slot = arena_->slot_size().count;
   const std::size_t to_map = segments_->bytes_to_map() + size;

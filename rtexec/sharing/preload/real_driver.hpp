@@ -1,4 +1,5 @@
-// The driver's own functions. The library uses them for its own driver calls, so that it does not intercept itself.
+// The driver's own functions. The library uses these functions for its own driver calls, so that it does not intercept
+// its own calls.
 #pragma once
 
 #include "hal/cuda/driver.hpp"
@@ -52,7 +53,7 @@ struct RealDriver {
   hal::cuda::Code (*event_synchronize)(hal::cuda::Event event);
 };
 
-/// Returns the functions. driver_library() must have returned a library before. Returns null if the driver is too old
+/// Returns the functions. Requires that driver_library() has returned a library. Returns null if the driver is too old
 /// for virtual memory management. Any thread.
 [[nodiscard]] const RealDriver* real_driver() noexcept;
 

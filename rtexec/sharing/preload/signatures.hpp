@@ -1,4 +1,4 @@
-// The types of the arguments in call_table.inc. They have the driver's ABI. Arguments that are only passed on are
+// The types of the arguments in call_table.inc. The types have the driver's ABI. Arguments that are only passed on are
 // `const void*` or `void*`.
 #pragma once
 
@@ -25,7 +25,7 @@ using hal::cuda::Location;
 using hal::cuda::Ordinal;
 using hal::cuda::Stream;
 
-/// Has the layout of CUipcMemHandle.
+/// The layout of CUipcMemHandle.
 struct IpcHandle {
   std::array<char, 64> bytes;
 };

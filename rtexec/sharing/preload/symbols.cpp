@@ -17,8 +17,8 @@ extern "C" {
 namespace rtexec::preload {
 namespace {
 
-/// The oldest version of dlsym, which every C library of this machine has. With it, dlvsym() never fails. A failure
-/// would allocate memory, but the caller may be the program's own malloc.
+/// The oldest version of dlsym, which every C library of this machine has. With this version, dlvsym() never fails. A
+/// failure would allocate memory, which is not allowed because the caller may be the program's own malloc.
 #if defined(__x86_64__)
 constexpr const char* dlsym_version = "GLIBC_2.2.5";
 #elif defined(__aarch64__)

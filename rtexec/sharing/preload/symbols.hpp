@@ -1,7 +1,8 @@
-// The two versions of each function of the table: the driver's own, and the one that this library exports.
+// Finds the two versions of each function of the table: the driver's own function, and the function that this library
+// exports.
 //
-// This library never loads the driver. It only finds the driver that the program has loaded, early or late. Any
-// thread. Functions return null on failure.
+// This library never loads the driver. It only finds the driver after the program has loaded the driver. Any thread.
+// Functions return null on failure.
 #pragma once
 
 #include "rtexec/sharing/preload/call_table.hpp"
@@ -14,7 +15,8 @@ using DlSym = void* (*)(void* handle, const char* name);
 
 /// Returns the handle of libcuda.so.1 if the program has loaded it, otherwise null.
 [[nodiscard]] void* driver_library() noexcept;
-/// Returns the driver's own function. Returns null if there is no driver, or it has no function of that name.
+/// Returns the driver's own function. Returns null if there is no driver, or if the driver has no function of this
+/// name.
 [[nodiscard]] void* real_function(Id id) noexcept;
 /// Returns the function that this library exports under that name.
 [[nodiscard]] void* exported_function(Id id) noexcept;

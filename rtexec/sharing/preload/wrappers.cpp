@@ -1,6 +1,6 @@
-// The exported functions. Each row of the table has a stub, which jumps to the row's target. The first target is the
-// row's wrapper. In a process that takes no part, the wrapper replaces the target by the driver's own function as
-// soon as it finds this.
+// The exported functions. Each row of the table has a stub, which jumps to the row's target. Initially, the target is
+// the row's wrapper. In a process that takes no part, the wrapper replaces the target by the driver's own function, as
+// soon as the wrapper finds this function.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/client_process.hpp"
 #include "rtexec/sharing/preload/proc_address.hpp"
@@ -143,8 +143,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     const bool ours = process != nullptr && process->owns(pointer);
     return ours ? run(real, stream, pointer, value, flags) : real(stream, pointer, value, flags);
   }
-  /// Records work in a capture. The driver already accesses the memory of a copy or a fill then. It cannot know the
-  /// memory of a kernel.
+  /// Records work in a capture. During the capture, the driver already accesses the memory of a copy or a fill. The
+  /// driver cannot know the memory of a kernel.
   static Code record(Real real, Arguments... arguments) noexcept {
     constexpr bool is_looked_at = std::string_view(row_name()).starts_with("cuMem");
     if constexpr (is_looked_at) return look(real, arguments...);
@@ -233,7 +233,8 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     if (code == Code::success) *pitch = rounded;
     return code;
   }
-  /// Calls the client's function for this Id. The Id decides, because several functions have the same arguments.
+  /// Calls the client's function for this Id. The choice depends on the Id, because several functions have the same
+  /// argument types.
   static Code mapped(Real real, Arguments... arguments) noexcept {
     ClientProcess* process = ClientProcess::enter();
     if (process == nullptr) return pass_on(real, arguments...);

@@ -11,13 +11,13 @@
 namespace rtexec::protocol {
 namespace {
 
-/// Maximum number of received descriptors, though only one is allowed. The others must be closed; the kernel closes
-/// those above the maximum.
+/// Maximum number of descriptors that are received with a message, although only one is allowed. All others must be
+/// closed. The kernel closes the descriptors above this maximum.
 constexpr std::size_t descriptors_seen = 16;
 /// The size of the buffer for descriptors.
 constexpr std::size_t control_bytes = CMSG_SPACE(descriptors_seen * sizeof(int));
 
-/// Closes all received descriptors except the first, which it returns. Sets `surplus` if there were others.
+/// Returns the first received descriptor, and closes all others. Sets `surplus` if there were others.
 config::Descriptor take_descriptors(msghdr& message, bool& surplus) noexcept {
   config::Descriptor first;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
@@ -106,7 +106,7 @@ Delivery Channel::receive(Letter& letter) noexcept {
   bool surplus = false;
   config::Descriptor descriptor = take_descriptors(message, surplus);
   if (surplus || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Delivery::refused;
-  // The protocol has no empty message. An empty one means that the connection has ended.
+  // The protocol has no empty message. Therefore an empty message means that the connection has ended.
   if (came == 0) return descriptor.get() < 0 ? Delivery::closed : Delivery::refused;
   letter.size = static_cast<std::size_t>(came);
   letter.descriptor = std::move(descriptor);

@@ -1,8 +1,8 @@
 // One end of a SOCK_SEQPACKET connection. A message has at most `longest_message` bytes and at most one file
-// descriptor. A longer message, or one with more descriptors, is refused as a whole, and every descriptor that came
-// with it is closed.
+// descriptor. A longer message, or a message with more descriptors, is refused as a whole, and all descriptors that
+// came with it are closed.
 //
-// One thread sends, and one receives. No function waits unless the socket blocks; no allocation.
+// One thread sends, and one thread receives. No function waits unless the socket is blocking. No function allocates.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -42,12 +42,12 @@ class Channel {
  public:
   /// Takes ownership of a connected socket.
   explicit Channel(config::Descriptor socket) noexcept : socket_(std::move(socket)) {}
-  /// Connects to `path` on the client's side; blocks. Returns Errc::cancelled if no process listens, otherwise an
-  /// error that names the failed call. `timeout` is a timeout for each later call, which then returns
+  /// Connects to `path` on the client's side; blocks. Returns Errc::cancelled if no process listens, otherwise an error
+  /// that names the failed call. `timeout` limits the duration of each later call. After the timeout, the call returns
   /// Delivery::nothing.
   [[nodiscard]] static Result<Channel> connect(const std::filesystem::path& path, std::optional<Duration> timeout = {});
 
-  /// Sends one message. The caller keeps `descriptor`. A negative value stands for no descriptor.
+  /// Sends one message. The caller keeps `descriptor`. A negative value means no descriptor.
   [[nodiscard]] Delivery send(std::span<const std::byte> bytes, int descriptor = -1) noexcept;
   template <Message M> [[nodiscard]] Delivery send(M message, int descriptor = -1) noexcept {
     return send(bytes_of(message), descriptor);

@@ -1,6 +1,6 @@
-// Set-up messages between a client and the daemon, on one SOCK_SEQPACKET socket. Each is a struct of fixed size that
-// begins with a Header. A message counts only after read() has accepted its size, kind, version, texts and ranges of
-// numbers. The daemon may still refuse the request in it.
+// Set-up messages between a client and the daemon, on one SOCK_SEQPACKET socket. Each message is a struct of fixed size
+// that begins with a Header. A message is valid only if read() accepts its size, kind, version, texts and ranges of
+// numbers. The daemon may still refuse the request in a valid message.
 //
 //   client sends                      daemon answers
 //   Hello                             Welcome with the descriptor of the shared memory (segment.hpp), or Refused
@@ -10,9 +10,9 @@
 //   Status, first message or later    StatusPart for each client, then StatusEnd
 //
 // A client sends one request at a time, and gets answers in the order of its requests. Jobs and copies use the shared
-// memory. If a client closes the socket, the daemon frees all resources of that client. If the daemon closes it, the
-// client completes its job, saves its chunks to its own host memory and releases all frames. It then sends Hello to
-// the next daemon, with the number of its slots in `slots`.
+// memory. If a client closes the socket, the daemon frees all resources of that client. If the daemon closes the
+// socket, the client completes its job, saves its chunks to its own host memory and releases all frames. The client
+// then sends Hello to the next daemon, with the number of its slots in `slots`.
 //
 // Pure; any thread. Functions report failure only by their result.
 #pragma once
@@ -80,9 +80,9 @@ enum class Mode : std::uint32_t {
   shared_chunks,
 };
 
-/// The action of the daemon if a job exceeds its declared WCET. As in rtexec::OnWcetExceeded.
+/// The action of the daemon if a job exceeds its declared WCET. The actions correspond to rtexec::OnWcetExceeded.
 enum class OnOverrun : std::uint8_t {
-  tell,      // the daemon only counts it
+  tell,      // the daemon only counts the excess
   skip_next, // the next release is one period later, to make up for the excess
   stop,      // the daemon ends the client
 };
@@ -92,9 +92,10 @@ struct Hello {
   Header header;
   Text<64> name{};               // RTEXEC_CLIENT, or the executable's name
   std::uint64_t granularity = 0; // granularity of the driver's chunks in bytes: a power of two
-  std::uint64_t chunk_bytes = 0; // chunk size of the client's existing arena; 0: it has none
+  std::uint64_t chunk_bytes = 0; // chunk size of the client's existing arena; 0: the client has no arena
   std::uint32_t can_export = 0;  // 1: the client can export and import chunks; 0: it cannot
-  std::uint32_t slots = 0;       // slots of an existing arena, all saved, after the end of a daemon
+  std::uint32_t slots = 0;       // number of slots of an existing arena after the end of a daemon; all of these slots
+                                 // are saved
 };
 
 struct Welcome {
@@ -120,7 +121,8 @@ enum class Refusal : std::uint32_t {
   unsupported,       // the client's driver lacks a needed feature
   order,             // wrong order of messages: Declare before Hello, or a second Hello
   stopping,          // the daemon is stopping
-  later,             // possible once certain jobs have ended: release the device, then ask again
+  later,             // the request is possible after certain jobs have ended: release the device, then repeat the
+                     // request
 };
 
 struct Refused {
@@ -137,7 +139,7 @@ struct Declare {
   std::int64_t period_ns = 0;   // minimum time between two releases
   std::int64_t deadline_ns = 0; // relative to the release, at most the period
   std::int64_t wcet_ns = 0;     // of a job alone on the device, with all its chunks resident
-  std::int32_t priority = 0;    // 1 to 99, a larger one is more urgent; 0: period or deadline decides
+  std::int32_t priority = 0;    // 1 to 99, a larger number is more urgent; 0: period or deadline decides
   OnOverrun on_overrun{};
   std::array<std::uint8_t, 3> reserved{};
 };
@@ -148,15 +150,16 @@ struct Declared {
   std::int64_t response_bound_ns = 0; // from the release to the end of the job
 };
 
-/// Requests an arena of `slots` slots, more than before. It cannot shrink while the client is connected. If the
-/// client holds the device, its work there must have ended. Its job is then interrupted (State: waiting). It is
-/// granted again after Grown, when all slots of the client are resident. A client that waits for a grant continues to
-/// wait.
+/// Requests an arena of `slots` slots, more than before. An arena cannot shrink while the client is connected. If the
+/// client holds the device, its work on the device must have ended. The client's job is then interrupted
+/// (Verdict::waiting). The job is granted again after Grown, when all slots of the client are resident. A client that
+/// waits for a grant continues to wait.
 struct Grow {
   static constexpr MessageKind kind = MessageKind::grow;
   Header header;
   std::uint32_t slots = 0;
-  std::uint32_t holds = 0; // 1: the client holds the device; 0 even if its job's end is unread in the ring
+  std::uint32_t holds = 0; // 1: the client holds the device; 0: it does not, although the end of its job may still be
+                           // unread in the ring
 };
 
 struct Grown {
@@ -180,7 +183,7 @@ struct NeedFrame {
   std::uint32_t reserved = 0;
 };
 
-/// Requests the daemon's status. It needs no Hello, so an observer may send it.
+/// Requests the daemon's status. Requires no Hello, so that an observer may send this message.
 struct Status {
   static constexpr MessageKind kind = MessageKind::status;
   Header header;
@@ -189,7 +192,7 @@ struct Status {
 /// The state of a client's job.
 enum class Activity : std::uint32_t {
   idle,   // no job is requested
-  waits,  // it waits for its release, or for the device
+  waits,  // the job waits for its release, or for the device
   loads,  // the job's chunks are being copied to the device
   runs,   // the job holds the device
   leaves, // the client's process is ending
@@ -298,7 +301,7 @@ concept Message = std::is_trivially_copyable_v<M> &&
   { valid(m) } -> std::same_as<bool>;
 };
 
-/// Fills in the header of `message`, and returns its bytes. They are valid while `message` lives.
+/// Fills in the header of `message`, and returns the bytes of `message`. The bytes are valid while `message` lives.
 template <Message M> [[nodiscard]] std::span<const std::byte> bytes_of(M& message) noexcept {
   message.header = {static_cast<std::uint16_t>(M::kind), sizeof(M), version};
   return std::as_bytes(std::span(&message, 1));
@@ -313,7 +316,7 @@ template <Message M> [[nodiscard]] std::span<const std::byte> bytes_of(M& messag
   return header.size == bytes.size() ? std::optional(header) : std::nullopt;
 }
 
-/// Returns the message M in these bytes. Returns nullopt if they are no valid M.
+/// Returns the message of type M in `bytes`, or nullopt if `bytes` are no valid M.
 template <Message M> [[nodiscard]] std::optional<M> read(std::span<const std::byte> bytes) noexcept {
   const auto header = header_of(bytes);
   if (!header || header->kind != static_cast<std::uint16_t>(M::kind) || header->version != version ||

@@ -1,8 +1,8 @@
-// A ring of entries from one process to another, in memory that both can write. One producer, one consumer,
-// wait-free, no allocation. Neither side trusts the other. Each keeps its own index in private memory, and only
-// publishes a copy. It reads the other's index once and checks it. It copies an entry before it examines it. A
-// hostile side can send invalid entries and lose its own. It cannot make this side read or write elsewhere, wait, or
-// loop.
+// A ring of entries from one process to another, in memory that both can write. One producer, one consumer, wait-free,
+// no allocation. Neither side trusts the other side. Each side keeps its own index in private memory, and only
+// publishes a copy. Each side reads the other side's index once and checks it. The consumer copies an entry before
+// examining it. A hostile side can send invalid entries, and can lose its own entries. It cannot make the other side
+// access memory outside of the ring, wait, or loop.
 //
 // A Producer or Consumer belongs to one thread at a time. The ring must outlive it.
 #pragma once
@@ -24,7 +24,7 @@ enum class EntryKind : std::uint16_t {
   // ---- from daemon to client ----
   load = 16, // map `frame` into `slot`, and restore the slot's saved contents, if it has any
   save,      // copy `slot` to the host and unmap it: `frame` then belongs to another slot
-  hurry,     // others wait for the device, which `job` holds: end it as soon as the device is idle
+  hurry,     // other clients wait for the device, which `job` holds: end `job` as soon as the device is idle
 };
 
 /// The result of a load or save.
@@ -37,7 +37,7 @@ struct Entry {
   std::uint32_t frame = 0;
   std::uint32_t reserved = 0;
   std::uint64_t job = 0;    // job of request, done and hurry; 0 for load and save
-  std::int64_t time_ns = 0; // when the entry was written, in CLOCK_MONOTONIC: only for traces
+  std::int64_t time_ns = 0; // the instant when the entry was written, on CLOCK_MONOTONIC; used only for traces
   friend bool operator==(const Entry&, const Entry&) = default;
 };
 static_assert(sizeof(Entry) == 32);
@@ -59,7 +59,8 @@ class Ring {
 enum class Turn : std::uint8_t {
   done,
   not_now, // the ring is full (push) or empty (pop)
-  broken,  // the other side's index is impossible: it is hostile or corrupt; permanent
+  broken,  // the other side's index is impossible, so that the other side is hostile or corrupt; this state is
+           // permanent
 };
 
 class Producer {

@@ -1,6 +1,6 @@
 // The memory that one client and the daemon share: a memfd of fixed size. The daemon creates and seals it, so that
-// neither side can remove pages from the other. Each part has one writer. Of its contents, the daemon uses only the
-// entries of the client's ring for decisions, and checks them.
+// neither side can remove pages from the other. Each part has one writer. The daemon bases decisions only on the
+// entries of the client's ring, and checks these entries.
 //
 // The thread that requests a job pushes EntryKind::request, raises `to_daemon_bell` and waits on State::bell for the
 // verdict. The client's agent reads commands from `to_client`, and waits on `to_client_bell`. If several threads of a
@@ -24,10 +24,10 @@ namespace rtexec::protocol {
 /// The state of the client's latest job. It is shared as one word: the job's number, and the verdict in the lowest 8
 /// bits.
 enum class Verdict : std::uint8_t {
-  waiting, // it was requested, or interrupted by Grow
+  waiting, // the job was requested, or was interrupted by Grow
   granted, // the client holds the device until it sends EntryKind::done; all its slots are resident
   dropped, // the job was withdrawn, and will not be granted
-  failed,  // its chunks could not be loaded; it will not be granted, but the next job may be
+  failed,  // the job's chunks could not be loaded; this job will not be granted, but the next job may be granted
 };
 struct JobVerdict {
   std::uint64_t job = 0; // below 2^56; the client counts its jobs from 1
@@ -36,7 +36,7 @@ struct JobVerdict {
 };
 inline constexpr std::uint64_t max_jobs = std::uint64_t{1} << 56;
 
-/// The part that only the daemon writes. A client maps it read-only, so that a stray pointer cannot write it.
+/// The part that only the daemon writes. A client maps this part read-only, so that a stray pointer cannot write to it.
 struct State {
   /// Returns the verdict on the job that the client requested last.
   [[nodiscard]] JobVerdict job() const noexcept {
@@ -63,13 +63,14 @@ struct Segment {
   alignas(64) Ring to_client;
 };
 
-/// A mapping of a Segment together with its memfd. Not copyable. The destructor unmaps and closes both.
+/// A mapping of a Segment together with its memfd. Not copyable. The destructor unmaps the segment and closes the
+/// memfd.
 class SharedSegment {
  public:
-  /// For the daemon: creates a segment with all pages allocated. Its state is writable.
+  /// For the daemon: creates a segment with all pages allocated. The segment's State is writable.
   [[nodiscard]] static Result<SharedSegment> create();
-  /// For a client: maps the descriptor that came with Welcome, after checking its size and seals. Its state is
-  /// read-only.
+  /// For a client: maps the descriptor that came with Welcome, after checking its size and seals. The segment's State
+  /// is read-only.
   [[nodiscard]] static Result<SharedSegment> open(config::Descriptor memory);
 
   SharedSegment(SharedSegment&& other) noexcept
