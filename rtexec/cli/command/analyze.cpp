@@ -42,8 +42,8 @@ struct AnalyzeOptions {
   bool causes = false;
 };
 
-/// Passes the records of the trace on, and shows the progress on a terminal. Ends at a signal to stop, so that no
-/// temporary copy of a damaged trace is left behind.
+/// Forwards the records of the trace, and shows the progress on a terminal. Ends reading at a signal to stop, so that
+/// no temporary copy of a damaged trace remains.
 class Reading final : public traces::RecordHandler {
  public:
   explicit Reading(traces::RecordHandler& handler) : handler_(handler), shown_(::isatty(STDERR_FILENO) != 0) {}
@@ -93,7 +93,7 @@ class BarsToPerfetto final : public traces::AnalysisObserver {
   std::unique_ptr<traces::PerfettoWriter> writer_;
 };
 
-/// Opens a file in the folder of --csv. Returns a file that discards its output if that option is not given.
+/// Opens the file `name` in the folder of --csv. Without --csv, returns a file that discards its output.
 OutputFile csv_file(const AnalyzeOptions& options, const char* name) {
   if (options.csv.empty()) return must(OutputFile::open({}));
   return must(OutputFile::open(must(config::make_output_folder(options.csv)) / name));
@@ -161,8 +161,9 @@ void write_measured(const AnalyzeOptions& options, const Analysis& analysis, std
   for (const std::string& rule : measured.rules) out << "  " << rule << '\n';
 }
 
-/// Returns the exit code. A broken promise (a breach) that the trace shows counts in any case. If figures are
-/// invalid, or there was no job, the absence of breaches proves nothing.
+/// Returns the exit code. Returns `missed` after a deadline miss, a violated bound (a breach) or a difference in the
+/// replay. Otherwise returns `not_proved` if figures are invalid or the trace has no job, because such a trace proves
+/// nothing.
 int verdict(const Analysis& analysis) {
   bool missed = !analysis.breaches.empty() || !analysis.replay.difference.empty(), invalid = false;
   std::uint64_t jobs = 0;
@@ -202,8 +203,8 @@ int analyze_samples(const AnalyzeOptions& options) {
   return estimated(pwcet) ? 0 : exit_code(Errc::not_proved);
 }
 
-/// True if `file` belongs to the analysed recording. Then it is `input` itself, or it is in or below a folder of
-/// `input` that has trace metadata.
+/// True if `file` belongs to the analysed recording. The recording contains `input` itself, and all files in or below a
+/// folder of `input` that has trace metadata.
 bool is_recorded(const fs::path& file, const fs::path& input) {
   std::error_code error;
   const fs::path top = fs::canonical(input, error);

@@ -101,7 +101,7 @@ std::vector<Item> asked_items(const std::vector<std::string>& wanted) {
   return asked;
 }
 
-/// Returns a copy of `board` that has the software device in place of its own device.
+/// Returns a copy of `board` whose device is replaced by the software device.
 Board on_host_device(Board board) {
   const Board host = must(read_board("host"));
   board.device = DeviceKind::host;
@@ -119,7 +119,8 @@ Board board_of(const BringupOptions& options, const hal::Machine& machine) {
   return must(read_board(options.board.empty() ? hal::identify_board(machine).name : options.board));
 }
 
-/// Keeps the progress bar up to date while an item measures, and erases it before a line of TAP is written.
+/// Updates the progress bar while an item measures. Erases the bar before a line of TAP (Test Anything Protocol) is
+/// written.
 class ItemProgress {
  public:
   explicit ItemProgress(const StopRequest& stop) : stop_(stop) {}
@@ -185,7 +186,8 @@ void tell_summary(const bringup::Report& report, bringup::TapWriter& tap) {
                  std::to_string(report.count(Outcome::skipped)) + " skipped");
 }
 
-/// Records the machine's files into a folder if --record is given. Returns a message about it, or an empty text.
+/// Records the machine's files into a folder if --record is given. Returns a message about the recording, or an empty
+/// text.
 std::string record(const BringupOptions& options, const Board& board, const hal::Machine& machine) {
   if (options.record.empty()) return {};
   const ResultFolder guard(options.record);
@@ -237,7 +239,7 @@ Results ask(const bringup::Subject& subject, const std::vector<Item>& asked, Ite
 }
 
 /// Throws Failed (refused) if an item measures while another run of rtexec uses the machine. The item's load would
-/// break the run's promise, and the run would falsify the measurement.
+/// violate the run's proved bounds, and the run would falsify the measurement.
 void check_nobody_runs(const std::vector<Item>& asked, const hal::Machine& machine) {
   if (std::ranges::all_of(asked, is_read)) return;
   const auto claim = hal::CoreClaim::take(machine.online_cores());

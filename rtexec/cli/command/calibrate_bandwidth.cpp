@@ -29,8 +29,8 @@ struct CalibrateBandwidthOptions {
   double seconds = 1;
 };
 
-/// Returns the counters to use, or the reason why there are none. Throws Failed if the user names an event that is
-/// not available.
+/// Returns the counters to use, or the reason why no counter can be used. Throws Failed if the user names an event that
+/// is not available.
 study::Counting counting(const CalibrateBandwidthOptions& options, const Board& board,
                          const regulation::RegulatedMachine& machine) {
   auto found = study::find_counters(board, options.event, machine.online, machine);

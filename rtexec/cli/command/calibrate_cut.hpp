@@ -1,4 +1,4 @@
-// `rtexec calibrate cut`: measures on a board what it costs to cut a network into segments.
+// `rtexec calibrate cut`: measures on a board the cost of cutting a network into segments.
 #pragma once
 
 #include "rtexec/cli/options/options.hpp"

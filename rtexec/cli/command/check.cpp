@@ -34,7 +34,7 @@ struct CheckOptions {
   bool explain = false;
 };
 
-/// Sets the tasks' execution times to those of a profile, even if the set gives other ones.
+/// Sets the tasks' execution times to the times of a profile. They replace execution times in the set.
 void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   const auto profile = must(read_profile(file));
   set.executive.profile = file;
@@ -46,8 +46,8 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   }
 }
 
-/// Plans the set again, now with the segments and streams that its tasks forbid. Returns nullopt if the set is
-/// already proved, no task forbids any, or there is no such plan.
+/// Plans the set again, with the segments and streamed constants that its tasks forbid. Returns nullopt if the set is
+/// already proved, if no task forbids segments or streaming, or if planning fails.
 std::optional<PlannedSet> divided(const PlannedSet& whole, TaskSet set) {
   const auto forbids = [](const Task& task) { return task.segments == 1 || task.constants == Constants::whole; };
   if (whole.plan.proved || std::ranges::none_of(set.tasks, forbids)) return std::nullopt;
@@ -65,7 +65,7 @@ nlohmann::json segments_json(const PlannedSet& whole, const std::optional<Planne
   return {{"proved", divided->plan.proved}, {"device_time", cost.time}, {"device_bytes", cost.memory.count}};
 }
 
-/// Checks if this machine has everything that `run` requests, in the same order. If the plan is for another machine,
+/// Checks if this machine fulfils all requirements of `run`, in the order of `run`. If the plan is for another machine,
 /// checks only the machine file.
 executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   if (!options.machine.empty()) {
@@ -82,8 +82,8 @@ executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   return here;
 }
 
-/// Returns the error with which `run` would end before its first job. If the machine is another one, every feature
-/// that it is known to lack is an error, even if the set allows degraded runs.
+/// Returns the error with which `run` would end before its first job. If the plan is for another machine, each feature
+/// that this machine is known to lack is an error, even if the set allows degraded runs.
 Result<> refusal_of(const executive::Inquiry& inquiry) {
   if (!inquiry.startable) return inquiry.startable;
   const bool allow_degraded = inquiry.not_asked.empty() && inquiry.planned.tasks.executive.allow_degraded;

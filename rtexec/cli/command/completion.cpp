@@ -17,7 +17,7 @@ namespace rtexec::command {
 
 namespace {
 
-/// The completions that a shell can offer for a value. Empty if only the user knows the value.
+/// The completions that a shell can offer for a value. Both members are empty if only the user knows the value.
 struct Values {
   std::vector<std::string> words;
   std::optional<std::string> files; // extension of the files; empty: any file; nullopt: no files
@@ -41,7 +41,7 @@ struct CompletedCommand {
   std::vector<CompletedCommand> subcommands;
 };
 
-/// Returns a shortened text without characters that have a meaning in quotes or brackets of any shell.
+/// Returns `text`, shortened, and without characters that are special within quotes or brackets of any shell.
 std::string quotable(const std::string& text) {
   std::string result = text.substr(0, text.find_first_of(";:("));
   std::erase_if(result, [](char c) { return std::string_view("'\"`\\[]$").find(c) != std::string_view::npos; });

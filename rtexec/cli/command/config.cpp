@@ -41,8 +41,8 @@ bool is_meant(const KeyDoc& doc, std::string_view topic) {
          std::string(table) + "." + doc.key == name;
 }
 
-/// Returns the keys of the kind of file that `topic` names, or the keys of the table or key that it names. Throws
-/// Failed (bad_input) if there are none.
+/// Returns the keys that `topic` names. `topic` is a kind of file, a table or a key. Throws Failed (bad_input) if no
+/// key has this topic.
 std::vector<KeyDoc> find_keys(const std::string& topic) {
   if (const auto kind = kinds.find(topic); kind != kinds.end()) {
     const auto all = documented_keys(kind->second);

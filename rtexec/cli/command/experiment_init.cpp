@@ -62,7 +62,7 @@ struct Setup {
   study::InitialisationMachine machine;
   std::unique_ptr<InitialisationPlatform> model;
   InitialisationSource source;
-  std::vector<std::string> sizes; // sizes if the user gives none
+  std::vector<std::string> sizes; // default sizes
   [[nodiscard]] InitialisationPlatform& platform() const { return model ? *model : *machine.platform; }
 };
 

@@ -1,5 +1,5 @@
-// `rtexec check --headroom`: how much longer execution times, for example, may be before the set is no longer proved.
-// For people and as JSON.
+// `rtexec check --headroom`: the headroom, which is the margin by which, for example, execution times may grow before
+// the proof fails. As text and as JSON.
 #pragma once
 
 #include "policies/admission/sensitivity.hpp"
@@ -11,7 +11,7 @@
 
 namespace rtexec::command {
 
-/// Finds the headroom. Shows a progress bar if that takes long.
+/// Finds the headroom. Shows a progress bar if the search takes long.
 [[nodiscard]] policies::Sensitivity find_headroom(const PlannedSet& planned);
 
 void print_headroom(std::ostream& out, const policies::Sensitivity& room);

@@ -59,7 +59,7 @@ Preprocessing preprocessing_of(const InferOptions& options) {
 }
 
 /// True if `output` looks like the name of a file: it has an extension and is no existing folder. "out.v2/" has no
-/// extension, so it is a folder to create.
+/// extension, and therefore names a folder to create.
 bool looks_like_a_file(const std::filesystem::path& output) {
   std::error_code error;
   return output.has_extension() && !std::filesystem::is_directory(output, error);
@@ -69,7 +69,8 @@ bool asks_for_picture(const InferOptions& options) {
   return std::filesystem::path(options.output).extension() == ".png";
 }
 
-/// Returns the kernel choices of a task in the profile. If no task is named, the profile must have only one.
+/// Returns the kernel choices of a task in the profile. If the options name no task, the profile must have only one
+/// task.
 std::vector<std::string> tuning_of(const InferOptions& options) {
   const Profile profile = must(read_profile(options.profile));
   std::string known;
@@ -104,8 +105,8 @@ void write(const Inference& inference, const InferOptions& options, std::ostream
   out << "wrote " << options.output << '\n';
 }
 
-/// Prints the names of inputs without a file that are all zeros. Index inputs get one value instead of noise, so the
-/// results have no meaning.
+/// Prints the names of inputs without a file that are all zeros. Inputs that are indices get one value instead of
+/// noise. The results then have no meaning.
 void print_zero_inputs(std::ostream& out, const Inference& inference) {
   const auto inputs = inference.workload().inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {

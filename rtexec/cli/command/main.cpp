@@ -117,7 +117,7 @@ int run(int argc, char** argv) {
 }
 
 /// Opens /dev/null in place of standard streams that are closed. Otherwise a file that is opened later would get the
-/// number of such a stream, and messages would be written into it. It is opened read-only, so that writing to a
+/// number of such a stream, and messages would be written into it. /dev/null is opened read-only, so that writing to a
 /// closed output still fails.
 void occupy_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -140,7 +140,8 @@ int main(int argc, char** argv) {
   std::signal(SIGUSR1, SIG_IGN);
   // If the reader of standard output goes away, the run continues, and its exit code still reports its outcome.
   std::signal(SIGPIPE, SIG_IGN);
-  // The limit of file sizes must not end a run either. A write beyond it is an error, as on a full disk.
+  // The limit of file sizes must not end a run either. A write beyond this limit is an error, like a write to a full
+  // disk.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     const rtexec::command::ExitGuard guard;

@@ -41,7 +41,7 @@ struct Outcome {
   Result<> trace;
 };
 
-/// The maximum number of jobs of each task that --jobs records.
+/// The maximum number of recorded jobs of each task (--jobs).
 constexpr std::size_t max_records = 100'000;
 
 std::string outcome_of(const JobRecord& job) {
@@ -122,8 +122,8 @@ Outcome execute(Executive& executive, RunRecording& recording, view::Viewer* vie
   return outcome;
 }
 
-/// Takes missing options from the set. Options of the command line have precedence, and a flight recorder replaces a
-/// trace.
+/// Completes the options from the set. Options of the command line have precedence. A flight recorder on the command
+/// line replaces the set's trace.
 void complete(RunOptions& options, const OutputOptions& asked) {
   if (options.trace.empty() && options.flight_recorder.empty()) options.trace = asked.trace;
   if (options.jobs.empty()) options.jobs = asked.jobs;
@@ -184,7 +184,7 @@ int run(RunOptions options) {
   viewer.reset();
   nlohmann::json told = to_json(ended.report);
   told["memory"] = memory_json(executive.plan());
-  if (!ended.trace) told["trace"]["lost"] = nullptr; // not known
+  if (!ended.trace) told["trace"]["lost"] = nullptr; // null: the number of lost events is not known
   told["trace"]["problem"] = ended.trace ? nlohmann::json() : nlohmann::json(ended.trace.error().what);
   const auto written = write_json(json_file, told);
   print_report(out, ended.report);

@@ -1,6 +1,6 @@
-// The recording of `rtexec run`: a trace of everything, or a flight recorder. A flight recorder keeps only recent
-// events in memory. It saves them as a snapshot at each deadline miss and, if requested, when a part exceeds its
-// WCET.
+// The recording of `rtexec run`: a trace of the whole run, or a flight recorder. A flight recorder keeps only recent
+// events in memory. It saves these events as a snapshot at each deadline miss and, if requested, when a part exceeds
+// its WCET.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,7 +17,7 @@ namespace rtexec::command {
 struct RunRecordingOptions {
   std::filesystem::path trace;           // empty: no trace
   bool trace_in_run_folder = false;      // true: a folder for this run below `trace`; false: `trace` itself
-  std::filesystem::path flight_recorder; // empty: none; not used together with a trace
+  std::filesystem::path flight_recorder; // empty: no flight recorder; excludes `trace`
   bool above_wcet = false;               // true: also saves snapshots when parts exceed their WCETs
   bool layers = false;
   std::optional<Bytes> limit = {}; // maximum size of the trace on disk
@@ -30,11 +30,11 @@ class RunRecording {
   RunRecording(const RunRecording&) = delete;
   RunRecording& operator=(const RunRecording&) = delete;
 
-  /// Starts the recording. The function for executive::Setup::record. With a flight recorder, SIGUSR1 then requests a
-  /// snapshot.
+  /// Starts the recording. Used as executive::Setup::record. With a flight recorder, SIGUSR1 requests a snapshot from
+  /// now on.
   [[nodiscard]] Result<> start();
-  /// Request a snapshot. The functions for executive::Setup::on_miss and on_wcet_exceeded. Any thread without real-time
-  /// priority.
+  /// The next two functions request a snapshot. Used as the callbacks on_miss and on_wcet_exceeded of executive::Setup.
+  /// Any thread without real-time priority.
   void miss(const TaskSet& tasks, const Miss& miss);
   void excess(const TaskSet& tasks, const WcetExcess& excess);
   [[nodiscard]] bool on_misses() const { return !options_.flight_recorder.empty(); }

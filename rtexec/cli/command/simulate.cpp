@@ -106,7 +106,8 @@ class Recording {
   }
 
  private:
-  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // so large that the simulation seldom waits
+  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // size of the trace buffer; large, so that the simulation
+                                                          // rarely waits
   traces::Session session_;
   simulator::Tracer tracer_;
 };

@@ -51,7 +51,7 @@ std::uint32_t GanttRecorder::lane_of_core(unsigned core) const {
   return static_cast<std::uint32_t>(std::ranges::find_if(seen_.lanes, is) - seen_.lanes.begin());
 }
 
-/// Returns true if the chart has room for more. Otherwise the chart ends.
+/// True if the chart can hold more items. Otherwise the chart ends.
 bool GanttRecorder::room() const { return seen_.bars.size() + seen_.marks.size() + seen_.memory.size() < max_marks; }
 
 void GanttRecorder::add(const Bar& bar) {

@@ -15,7 +15,7 @@ namespace rtexec::command {
 
 class GanttRecorder {
  public:
-  /// The maximum number of bars, marks and steps. If it is reached, the chart ends at that instant.
+  /// The maximum number of bars, marks and steps. The chart ends at the instant when this number is reached.
   static constexpr std::size_t max_marks = 20'000;
 
   /// Collects the events between `from` and `to`. `tasks` and `plan` must outlive this object.
@@ -33,7 +33,7 @@ class GanttRecorder {
   struct Open {
     policies::JobId job;
     Instant since{};
-    std::uint32_t owner = 0; // the task of the job or, for a copy, of the memory
+    std::uint32_t owner = 0; // the task of the job; for a copy, the task whose memory is copied
     bool device_done = false;
     bool beside = false; // true: another execution runs at the same time
   };
@@ -54,9 +54,9 @@ class GanttRecorder {
   std::uint32_t device_ = 0;                      // number of the device's lane
   std::uint64_t chunks_ = 0;                      // number of chunks that hold swapped memory or are being filled
   std::vector<std::optional<Open>> jobs_;         // by task
-  std::vector<std::optional<Open>> left_;         // by task: job that was preempted between two segments
-  std::array<std::optional<Open>, 2> executions_; // the second one co-runs with the first
-  std::array<std::optional<Open>, 2> copies_;     // from the device, to the device
+  std::vector<std::optional<Open>> left_;         // by task: the job that was preempted between two segments
+  std::array<std::optional<Open>, 2> executions_; // executions in progress; the second co-runs with the first
+  std::array<std::optional<Open>, 2> copies_;     // copies in progress: [0] from the device, [1] to the device
 };
 
 } // namespace rtexec::command

@@ -58,8 +58,8 @@ bool is_named(const std::filesystem::path& file, const std::string& which) {
   give_up(Errc::bad_input, text);
 }
 
-/// Returns the status page of the run that `which` names, or of the only run if it is empty. Returns nullopt if it is
-/// empty and no run exists. Removes the pages of runs that were killed.
+/// Returns the status page of the run that `which` names, or of the only run if `which` is empty. Returns nullopt if
+/// `which` is empty and no run exists. Removes the pages of runs that were killed.
 std::optional<StatusPage> choose(const std::string& which) {
   for (const auto& file : executive::remove_stale_pages(executive::shared_memory_folder))
     std::cerr << "rtexec: removed " << file.string() << ", left behind by a killed run\n";
@@ -128,7 +128,7 @@ class ShownDaemon final : public Shown {
   std::optional<daemon::ServerStatus> status_, before_;
 };
 
-/// Prints the complete view. It is as wide as the terminal if there is one.
+/// Prints the complete view. On a terminal, the view has the terminal's width.
 void print_view(std::ostream& out, const Shown& shown, TaskOrder order) {
   report::Room room;
   if (const auto terminal = terminal_of(out)) room.columns = terminal->columns;

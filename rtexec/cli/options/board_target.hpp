@@ -14,13 +14,13 @@ namespace rtexec::command {
 /// parsed.
 struct BoardOptions {
   std::string board = "host"; // by name or path
-  std::string output;         // empty: the board's own file; for a builtin board, NAME.toml here
+  std::string output;         // empty: the board's own file; for a builtin board, NAME.toml in the working directory
 
   void add_to(const Command& command);
 };
 
-/// The board to measure, and the TOML text into which the results go. If the output file exists, it provides both, so
-/// that its other facts are kept.
+/// The board to measure, and the TOML text into which the results are merged. If the output file exists, both come from
+/// this file, so that its other facts are kept.
 struct BoardTarget {
   std::string board; // by name or path
   std::string toml;

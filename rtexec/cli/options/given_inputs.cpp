@@ -40,7 +40,7 @@ std::map<std::string, std::vector<Number>> by_input(const std::vector<std::strin
     const auto refuse = [&](const std::string& why) {
       give_up(Errc::bad_input, std::string(wanted.option) + " " + config::printable(text) + ": " + why);
     };
-    const std::size_t equals = text.rfind('='); // the last one, since a name may contain '='
+    const std::size_t equals = text.rfind('='); // the last '=', because a name may contain '='
     const auto given =
         equals == std::string::npos ? std::nullopt : numbers<Number>(std::string_view(text).substr(equals + 1));
     if (!given || equals == 0)

@@ -17,7 +17,8 @@ struct InputTexts {
 
 /// Adds both options; each may be given several times.
 void add_given_inputs(const Command& command, InputTexts& texts);
-/// Parses the texts. Returns bad_input if one is not a shape or a number, or an input has more than one.
+/// Parses the texts. Returns bad_input if a text is no valid shape or number, or if an input has more than one shape or
+/// constant.
 [[nodiscard]] Result<tasks::GivenInputs> given_inputs(const InputTexts& texts);
 
 } // namespace rtexec::command

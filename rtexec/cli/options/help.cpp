@@ -54,7 +54,7 @@ class Formatter final : public CLI::Formatter {
   }
 
  private:
-  /// Returns the default value as the user may type it. CLI11 encloses a list in brackets, which this removes.
+  /// Returns the default value as the user may type it. Removes the brackets in which CLI11 encloses a list.
   static std::string fallback(const CLI::Option& option) {
     const std::string value = option.get_default_str();
     const bool list = option.get_delimiter() != 0 && value.starts_with('[') && value.ends_with(']');

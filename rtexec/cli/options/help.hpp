@@ -17,7 +17,7 @@ namespace rtexec::command {
 /// Adds the subcommand `help`, which explains any command of the program.
 void add_help(const Command& program);
 
-/// Returns a text that explains an error of the parser. It suggests the probable spelling.
+/// Returns a text that explains an error of the parser. The text suggests the probable spelling.
 [[nodiscard]] std::string problem(const CLI::App& program, const CLI::ParseError& error);
 
 } // namespace rtexec::command

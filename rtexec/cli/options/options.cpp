@@ -38,7 +38,7 @@ Option Option::within(int least, int most) const { return check_range(*option_, 
 
 Option Option::within(double least, double most) const { return check_range(*option_, least, most, "number"), *this; }
 
-/// The check has no description, because CLI11 would print it in the help.
+/// The check has no description, because CLI11 would print the description in the help.
 Option Option::not_empty() const {
   return option_->check([](const std::string& text) { return text.empty() ? std::string("must not be empty") : ""; },
                         ""),

@@ -1,5 +1,5 @@
-// Subcommands and their options. They hide the parser CLI11, which consists of headers only. Including it takes
-// seconds of compile time in each file. Only main.cpp, options.cpp and files that print options include it.
+// Subcommands and their options. These classes hide the header-only parser CLI11, because including CLI11 adds seconds
+// to the compile time of a file. Only main.cpp, options.cpp and files that print options include CLI11.
 #pragma once
 
 #include <functional>

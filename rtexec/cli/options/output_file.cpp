@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the file descriptor that `name` stands for. Returns nullopt if it is the name of a file.
+/// Returns the file descriptor that `name` means ("-" or /dev/...). Returns nullopt if `name` is the name of a file.
 std::optional<int> descriptor_of(const fs::path& name) {
   return name == "-" ? STDOUT_FILENO : config::inherited_descriptor(name);
 }
@@ -106,7 +106,7 @@ class OutputFile::Sink final : public std::streambuf {
   fs::path name_;
   std::optional<AtomicFile> file_;
   config::Descriptor device_;
-  int descriptor_ = -1; // of `file_` or `device_`, or inherited from the parent
+  int descriptor_ = -1; // the descriptor of `file_` or `device_`, or a descriptor inherited from the parent
   int error_ = 0;
   std::array<char, 1 << 16> buffer_{};
 };

@@ -1,6 +1,6 @@
-// The file for a command's result. A regular file replaces the old one atomically, and only when it is complete. "-",
-// /dev/stdout, /dev/stderr and /dev/fd/N stand for descriptors that the process inherited. These may be pipes and
-// terminals. Named pipes, sockets and devices are refused, except /dev/null and /dev/full.
+// The file for a command's result. A new regular file replaces the existing file atomically, and only when the new file
+// is complete. "-", /dev/stdout, /dev/stderr and /dev/fd/N mean descriptors that the process inherited. Inherited
+// descriptors may be pipes and terminals. Named pipes, sockets and devices are refused, except /dev/null and /dev/full.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,7 +24,7 @@ class OutputFile {
 
   /// True if the user requested a file.
   [[nodiscard]] explicit operator bool() const;
-  /// Returns the stream for the content. finish() returns its errors.
+  /// Returns the stream for the content. finish() returns the errors of this stream.
   [[nodiscard]] std::ostream& stream();
   /// Completes the file. On success the file contains all output.
   [[nodiscard]] Result<> finish();

@@ -1,4 +1,4 @@
-// The files that a set names in [output], as requirements of a run.
+// Checks the files that a set names in [output], as requirements of a run.
 #pragma once
 
 #include <rtexec/task_set.hpp>

@@ -28,7 +28,7 @@ struct Scenario {
   std::optional<simulator::WorstCase> worst; // set if the scenario is the result of a search
 };
 
-/// Returns the scenario. Shows the progress if it is the result of a search. Throws Failed (bad_input) if options
+/// Returns the scenario. Shows the progress of a search for the worst case. Throws Failed (bad_input) if options
 /// conflict, or the file of execution times is invalid.
 [[nodiscard]] Scenario scenario_of(const ScenarioOptions& options, const PlannedSet& planned);
 

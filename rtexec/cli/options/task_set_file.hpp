@@ -1,4 +1,4 @@
-// The options of all commands that read a task set: its file, and settings that replace those in the file.
+// The options of all commands that read a task set: the file, and settings that replace settings in the file.
 #pragma once
 
 #include <rtexec/planning.hpp>
@@ -20,7 +20,7 @@ void add_task_set(const Command& command, TaskSetFile& options);
 
 /// Adds the option --machine FILE, for commands that only plan.
 void add_machine_option(const Command& command, std::string& file);
-/// Plans the set for the machine that the file describes, or for this machine if the name is empty.
+/// Plans the set for the machine that `machine_file` describes, or for this machine if `machine_file` is empty.
 [[nodiscard]] PlannedSet plan_on(const std::string& machine_file, TaskSet tasks);
 
 } // namespace rtexec::command

@@ -140,7 +140,7 @@ void print_breakdown(std::ostream& out, const Analysis& analysis) {
   table.print(out);
 }
 
-/// Prints the times of segments, for tasks whose device part has several.
+/// Prints the times of segments, for tasks whose device part has several segments.
 void print_segments(std::ostream& out, const Analysis& analysis) {
   const auto divided = [](const TaskAnalysis& task) { return task.setup.segments > 1; };
   if (std::ranges::none_of(analysis.tasks, divided)) return;

@@ -11,7 +11,7 @@
 
 namespace rtexec::study {
 
-/// The counters of memory traffic in use, or the reason why there are none.
+/// The counters of memory traffic in use, or the reason why no counter is used.
 struct Counting {
   std::optional<TrafficCounters> counters;
   std::string obstacle;
@@ -21,7 +21,7 @@ struct Counting {
 void print(std::ostream& out, const BandwidthCalibration& calibration, const Counting& counting);
 void print_proposal(std::ostream& out, const MemoryFacts& facts, const BudgetProposal& proposal);
 /// Returns the results. `proposal` is nullopt if the event was only a substitute for memory traffic. `file` is the
-/// board file that now has the facts.
+/// board file that contains the results.
 [[nodiscard]] nlohmann::json to_json(const BandwidthCalibration& calibration, const Counting& counting,
                                      const std::optional<BudgetProposal>& proposal, const std::string& file);
 

@@ -10,7 +10,7 @@
 namespace rtexec::study {
 
 void print(std::ostream& out, const CutCalibration& calibration);
-/// Returns the results. `file` is the board file that now has the cost.
+/// Returns the results. `file` is the board file that contains the cost.
 [[nodiscard]] nlohmann::json to_json(const CutCalibration& calibration, const std::string& file);
 
 } // namespace rtexec::study

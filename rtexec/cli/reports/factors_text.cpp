@@ -21,15 +21,16 @@ using traces::FactorGroup;
 using traces::StageAnalysis;
 
 constexpr double worth_showing = 1.1;
-constexpr std::size_t max_factors = 2, max_groups = 4; // maximum numbers, for a part and for a factor
+constexpr std::size_t max_factors = 2, max_groups = 4; // maximum number of factors of a part; maximum number of groups
+                                                       // of a factor
 
 std::string worded(Factor factor) {
   static constexpr std::array<const char*, traces::factors> words{"since its last", "after", "beside", "clock"};
   return words[static_cast<std::size_t>(factor)];
 }
 
-/// Returns the groups of executions to print, the slowest first. They have enough samples to compare, or an execution
-/// above the WCET. If there are too many, keeps the first ones and the last one.
+/// Returns the groups of executions to print, the slowest first. A printed group has enough samples for a comparison,
+/// or an execution above the WCET. If there are too many groups, keeps the first groups and the last group.
 std::vector<FactorGroup> shown(const FactorAnalysis& factor) {
   std::vector<FactorGroup> groups;
   std::ranges::copy_if(factor.groups, std::back_inserter(groups), [](const FactorGroup& group) {
@@ -49,7 +50,7 @@ void add_rows(Table& table, std::string task, std::string part, const FactorAnal
                std::to_string(group.above_wcet)});
 }
 
-/// Adds the factors with a considerable effect on the part's times. Returns false if there are none.
+/// Adds the factors with a considerable effect on the part's times. Returns false if no factor has such an effect.
 bool add_part(Table& table, const std::string& task, const StageAnalysis& part) {
   std::size_t added = 0;
   for (const FactorAnalysis& factor : part.factors) {

@@ -19,7 +19,7 @@ void print(std::ostream& out, const std::vector<Duration>& times);
 [[nodiscard]] nlohmann::json to_json(const Inference& inference, const std::vector<Duration>& times);
 /// Writes each output to NAME.npy in `folder`, and prints the names of the files to `out`.
 [[nodiscard]] Result<> write_outputs(const Workload& workload, const std::filesystem::path& folder, std::ostream& out);
-/// Writes the picture that is the first input, and draws the recognised boxes and classes into it.
+/// Writes the picture of the first input, with the recognised boxes and classes drawn into it.
 [[nodiscard]] Result<> write_picture(const Inference& inference, const std::filesystem::path& output);
 
 } // namespace rtexec::study

@@ -10,7 +10,7 @@
 namespace rtexec::study {
 
 void print(std::ostream& out, const MemoryCalibration& calibration);
-/// Returns the results. `file` is the board file that now has the costs.
+/// Returns the results. `file` is the board file that contains the costs.
 [[nodiscard]] nlohmann::json to_json(const MemoryCalibration& calibration, const std::string& file);
 
 } // namespace rtexec::study

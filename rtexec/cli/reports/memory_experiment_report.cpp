@@ -32,8 +32,8 @@ double ratio(Bytes part, Bytes whole) {
   return whole.count > 0 ? static_cast<double>(part.count) / static_cast<double>(whole.count) : 0;
 }
 
-/// Returns the faster of two configurations: "D" (all tasks under D) and "MO" (all tasks under M). The report
-/// compares "CO", the policies chosen for each task, with it.
+/// Returns the faster of two configurations: "D" (all tasks under D) and "MO" (all tasks under M). The report compares
+/// "CO" (the policies chosen for each task) with this configuration.
 const MemoryConfiguration* best_single(const MemoryMix& mix) {
   const auto *device = mix.of("D"), *small = mix.of("MO");
   if (device == nullptr || small == nullptr) return device == nullptr ? small : device;
@@ -106,7 +106,7 @@ void print_pairs(std::ostream& out, const MemoryExperiment& found) {
 struct Errors {
   double mean = 0;       // over all workloads
   double worst = 0;      // largest mean error of a workload
-  std::string workload;  // the workload of `worst`
+  std::string workload;  // the workload with the error `worst`
   double worst_case = 0; // largest error of a workload under one policy
   std::string in_case;
 };

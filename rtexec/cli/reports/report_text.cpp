@@ -77,7 +77,7 @@ void print_snapshots(std::ostream& out, const FlightReport& flight) {
   if (flight.left_out > 0) out << "Snapshots not written, above the limit per run: " << flight.left_out << '\n';
 }
 
-/// Returns the domain's memory traffic per second, as the mean of all its periods.
+/// Returns the domain's memory traffic per second, averaged over all its periods.
 Bytes a_second(const DomainReport& domain, Duration period) {
   const double seconds =
       std::chrono::duration<double>(period).count() * static_cast<double>(domain.periods + domain.missed_periods);
@@ -249,8 +249,8 @@ void print_fallback(std::ostream& out, const SwapReport& swap) {
   if (!swap.fallback.empty()) out << "The store uses a fallback: " << swap.fallback << '\n';
 }
 
-/// Prints a channel that had problems. `released` is the number of released jobs of its task. If the channel is an
-/// input that moved no data and the task had no job, the missing input may be the reason.
+/// Prints a channel that had problems. `released` is the number of released jobs of its task. If an input moved no data
+/// and its task had no job, prints that the missing input may be the reason.
 void print_channel(std::ostream& out, const ChannelReport& channel, std::uint64_t released) {
   const bool silent = channel.input && channel.moved == 0 && released == 0;
   if (channel.stale + channel.dropped == 0 && channel.failure.empty() && !silent) return;
@@ -263,7 +263,7 @@ void print_channel(std::ostream& out, const ChannelReport& channel, std::uint64_
   out << (channel.failure.empty() ? "" : "; ") << channel.failure << '\n';
 }
 
-/// Prints parts that exceeded their WCETs, because the promise assumes that none does.
+/// Prints parts that exceeded their WCETs, because the proved bounds assume that no part exceeds its WCET.
 void print_above_wcet(std::ostream& out, const Report& report) {
   bool any = false;
   for (const TaskReport& task : report.tasks) {
@@ -290,7 +290,7 @@ std::string measured(const ChainReport::Measured& of) {
   return readable(of.times.min) + " / " + readable(of.times.mean) + " / " + readable(of.times.max);
 }
 
-/// Prints how long before the releases of jobs their inputs were sampled.
+/// Prints the input delays: the times from the sampling of inputs to the release of the job that reads them.
 void print_input_delays(std::ostream& out, const Report& report) {
   Table table({"task", "sampled before release: min", "p50", "max", "jitter", "input_delay", "jobs", "above"});
   std::size_t rows = 0;
@@ -327,7 +327,7 @@ void print_chains(std::ostream& out, const Report& report) {
   table.print(out);
 }
 
-/// Prints one count (a member of TaskReport) of every task that has it. `what` is the label.
+/// Prints one count (a member of TaskReport) of each task for which the count is present. `what` is the label.
 void print_counts(std::ostream& out, const char* what, const Report& report,
                   std::optional<std::uint64_t> TaskReport::*count) {
   report::NameList tasks;

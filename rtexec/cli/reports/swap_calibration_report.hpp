@@ -10,7 +10,7 @@
 namespace rtexec::study {
 
 void print(std::ostream& out, const executive::Calibration& calibration);
-/// Returns the results. `file` is the board file that now has the costs.
+/// Returns the results. `file` is the board file that contains the costs.
 [[nodiscard]] nlohmann::json to_json(const executive::Calibration& calibration, const std::filesystem::path& file);
 
 } // namespace rtexec::study

@@ -32,7 +32,7 @@ void print_item(std::ostream& out, const std::string& text) { print_wrapped(out,
 
 std::string first_line_of(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Returns the tasks without a promise: "task 'a'", "tasks 'a', 'b' and 3 more".
+/// Returns the tasks without a proved bound: "task 'a'", "tasks 'a', 'b' and 3 more".
 std::string unpromised(const ResolvedSet& set, const Plan& plan) {
   constexpr std::size_t most = 2;
   std::string names;
@@ -45,8 +45,7 @@ std::string unpromised(const ResolvedSet& set, const Plan& plan) {
   return (count == 1 ? "task " : "tasks ") + names;
 }
 
-/// True if the process has only one core, but a host device needs a core of its own in addition to those of the
-/// tasks.
+/// True if the process has only one core, but the host device needs a core in addition to the cores of the tasks.
 bool has_too_few_cores(const ResolvedSet& set) { return set.board.computes_on_core() && set.machine.cores.size() < 2; }
 
 /// Returns the reason why the plan is not proved: the task or resource that fails, with its numbers.
@@ -112,7 +111,7 @@ void print_judgement(std::ostream& out, const ResolvedSet& set, const Plan& plan
   else
     say(other.empty() ? report::Tone::good : report::Tone::warning,
         other.empty() ? "proved: every real-time deadline will be kept if" : "proved for " + other);
-  constexpr std::size_t most = 2; // the first line names all cores
+  constexpr std::size_t most = 2; // maximum number of refusals to print; the verdict's first line names all cores
   const auto absent = executive::absent_cores(set, plan);
   for (std::size_t i = 0; i < std::min(absent.size(), most); ++i)
     print_item(out, "`rtexec run` is refused: " + absent[i].state);
@@ -131,8 +130,8 @@ std::string device_class_of(const PlannedTask& planned, std::uint32_t launch_ahe
   return text;
 }
 
-/// Returns where the task's memory is: "30 MiB swapped", or "streamed, 4 of 16 chunks at a time, 12 ms in place of 11
-/// ms". The times are the execution times with and without streaming.
+/// Returns the location of the task's memory: "30 MiB swapped", or "streamed, 4 of 16 chunks at a time, 12 ms in place
+/// of 11 ms". The times are the execution times with and without streaming.
 std::string memory_of(const PlannedTask& planned) {
   if (planned.stream)
     return "streamed, " + std::to_string(planned.stream->ring) + " of " + std::to_string(planned.swap_slots.size()) +
@@ -167,7 +166,7 @@ std::string or_none(const std::optional<Duration>& bound, std::string_view none)
   return bound ? readable(*bound) : std::string(none);
 }
 
-/// True if the task's inputs are sampled outside of its own jobs, so that they have an age when the task reads them.
+/// True if the task's inputs are sampled outside of its own jobs. Such inputs have an age when the task reads them.
 bool takes_samples(const Task& task) {
   return task.trigger == Trigger::input || task.trigger == Trigger::call ||
          std::ranges::any_of(task.inputs, [](const TaskInput& input) {
@@ -176,7 +175,8 @@ bool takes_samples(const Task& task) {
          });
 }
 
-/// Prints the instant from which the times of a chain count, if this may be later than the sampling of its input.
+/// Prints the instant from which the times of a chain are measured, if this instant may be later than the sampling of
+/// the chain's input.
 void print_begin(std::ostream& out, const ResolvedSet& set, const PlannedChain& chain) {
   const auto asked = std::ranges::find(set.tasks.chains, chain.name, &Chain::name);
   const Task& first = *std::ranges::find(set.tasks.tasks, asked->tasks.front(), &Task::name);
@@ -256,7 +256,7 @@ void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
       print_item(out, task.name + ": " + std::string(spelling(task.memory_policy)) + ": " + task.memory_policy_reason);
 }
 
-/// The task that comes closest to a condition for co-running, and its time.
+/// The task that is closest to fulfilling a condition for co-running, and the task's time.
 using Nearest = std::optional<std::pair<Duration, std::string>>;
 
 std::string nearest(const Nearest& found, const std::string& of, const std::string& unknown) {
@@ -307,7 +307,7 @@ struct Change {
   TaskSet tasks;
 };
 
-/// Returns changes of settings that may lead to a proof. They keep execution times, periods and memory.
+/// Returns changes of settings that may lead to a proof. The changes keep execution times, periods and memory.
 std::vector<Change> changes(const PlannedSet& planned) {
   std::vector<Change> all;
   const auto add = [&](const std::string& what, auto change) {
@@ -331,8 +331,8 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-/// Prints if the set is proved when it may use the segments that it forbids, and their cost. Returns true if it is
-/// proved.
+/// Prints if the set would be proved with the segments that it forbids, and the cost of these segments. Returns true if
+/// it would be proved.
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
     print_wrapped(out,

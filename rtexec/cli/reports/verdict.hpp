@@ -24,14 +24,14 @@ void print_wrapped(std::ostream& out, const std::string& text, std::string_view 
 struct Readiness {
   bool running = false;              // true: the verdict is about a run in progress
   bool asked = false;                // true: the machine was checked for everything that a run needs
-  bool refused = false;              // true: the machine refuses, so a run would not start
-  std::vector<std::string> degraded; // requirements that a run lacks; empty if not checked
+  bool refused = false;              // true: the machine refuses a requirement, so that a run would not start
+  std::vector<std::string> degraded; // requirements that the machine does not fulfil; empty if not checked
 };
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness = {});
 
-/// Returns the name of a measured task, with its memory policy if it was measured under several. print_measured()
-/// prints how the WCETs of a profile were measured, a line for each task.
+/// Returns the name of a measured task, with its memory policy if it was measured under several policies.
+/// print_measured() prints how the WCETs of a profile were measured, one line for each task.
 [[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
 
@@ -43,8 +43,7 @@ struct SegmentCost {
 [[nodiscard]] SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided);
 
 /// Prints the verdict before any run, and the measured execution times that it uses. If the set is not proved, prints
-/// changes that would prove it. `divided` is the plan with the segments that the set forbids; nullopt if there is
-/// none.
+/// changes that would prove it. `divided` is the plan with the segments that the set forbids; nullopt: no such plan.
 void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const Readiness& readiness,
                            const std::optional<PlannedSet>& divided);
 

@@ -1,4 +1,4 @@
-// The clients of an rtexecd, for `rtexec ps` and `rtexec top`: as a table for people, as JSON for scripts.
+// Shows the clients of an rtexecd for `rtexec ps` and `rtexec top`: as a table for people, and as JSON for scripts.
 #pragma once
 
 #include "rtexec/cli/terminal/status_view.hpp"
@@ -11,10 +11,11 @@
 
 namespace rtexec::command {
 
-/// The usual directory of rtexecd's socket. The daemon's file may name another one.
+/// The usual directory of rtexecd's socket. The daemon's file may name another directory.
 inline constexpr const char* usual_daemon = "/run/rtexec/daemon";
 
-/// Returns the view, cut to the lines that fit. If there is an earlier status `before`, shows rates since then.
+/// Returns the view, cut to the lines that fit. If there is an earlier status `before`, shows rates between the two
+/// statuses.
 [[nodiscard]] std::string view(const daemon::ServerStatus& status, const std::optional<daemon::ServerStatus>& before,
                                TaskOrder order, report::Room room, bool colours);
 

@@ -13,7 +13,7 @@ namespace rtexec::command {
 class LiveTable {
  public:
   explicit LiveTable(std::ostream& out);
-  /// Ends the table. Later output begins on a line of its own.
+  /// Ends the table. Later output begins on a new line.
   ~LiveTable();
   LiveTable(const LiveTable&) = delete;
   LiveTable& operator=(const LiveTable&) = delete;

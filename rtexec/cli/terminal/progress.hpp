@@ -1,4 +1,4 @@
-// The progress of long work. It is printed to standard error, because it is no result.
+// Shows the progress of long work. The progress is printed to standard error, because it is no result.
 #pragma once
 
 #include "rtexec/cli/terminal/stop_request.hpp"
@@ -16,7 +16,7 @@ class Progress {
  public:
   /// `stop` must outlive this object; null if the work cannot be stopped.
   explicit Progress(const StopRequest* stop = nullptr);
-  /// Leaves an incomplete bar on the screen. Later output begins on a line of its own.
+  /// Leaves an incomplete bar on the screen. Later output begins on a new line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -72,7 +72,7 @@ Screen::Event Screen::wait(Duration at_most) {
 
 Screen::Event Screen::key() {
   char key = 0;
-  if (::read(STDIN_FILENO, &key, 1) != 1) return Event::quit; // the terminal has gone
+  if (::read(STDIN_FILENO, &key, 1) != 1) return Event::quit; // the terminal was closed
   return key == 'q' ? Event::quit : key == 's' ? Event::sort : Event::none;
 }
 
@@ -83,7 +83,7 @@ Screen::Event Screen::signal() {
   return info.ssi_signo == SIGTSTP || info.ssi_signo == SIGWINCH ? Event::redraw : Event::quit;
 }
 
-/// Handles Ctrl-Z. Stops the process until the shell continues it, and restores the terminal meanwhile.
+/// Handles Ctrl-Z. Restores the terminal, and stops the process until the shell continues it.
 void Screen::pause() {
   leave();
   ::raise(SIGSTOP);

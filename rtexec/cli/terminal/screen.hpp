@@ -1,6 +1,6 @@
-// Controls the whole terminal while the object lives. It shows a view that is redrawn, and reads keys without echo.
-// It handles the signals that would end the process without restoring the terminal. The destructor restores the
-// terminal. One object at a time, from one thread. Other threads must block these signals.
+// Controls the whole terminal while the object lives. A Screen shows a view that is redrawn, and reads keys without
+// echo. It handles the signals that would end the process without restoring the terminal. The destructor restores the
+// terminal. Only one object may exist at a time, used by one thread. Other threads must block these signals.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -21,7 +21,7 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   [[nodiscard]] static report::Room room();
-  /// Shows the beginning of the text, as much as fits.
+  /// Shows as many lines of the text as fit, from the beginning.
   void show(const std::string& text);
 
   enum class Event { none, quit, sort, redraw };

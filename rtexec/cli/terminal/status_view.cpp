@@ -98,8 +98,8 @@ std::string below(const RunStatus& run, TaskOrder order) {
          readable(run.recently);
 }
 
-/// Returns complete paragraphs if all fit into the room. Otherwise returns the first line of as many paragraphs as
-/// fit.
+/// Returns complete paragraphs if all paragraphs fit into `room`. Otherwise returns only the first line of each
+/// paragraph, for as many paragraphs as fit.
 std::vector<Paragraph> fitted(const std::vector<Paragraph>& paragraphs, report::Room room) {
   std::vector<Paragraph> whole, cut;
   for (const Paragraph& each : paragraphs) {
@@ -235,7 +235,7 @@ TaskOrder next(TaskOrder order) {
 std::string view(const Snapshot& snapshot, unsigned process, TaskOrder order, report::Room room, bool colours) {
   const RunStatus& run = snapshot.run;
   const std::vector<TaskStatus> tasks = ordered(snapshot, order);
-  room.lines = std::max<std::size_t>(room.lines, 4); // at least one line of each part, and two of the table
+  room.lines = std::max<std::size_t>(room.lines, 4); // at least one line of each part, and two lines of the table
   const std::size_t table = std::min(tasks.size() + 1, room.lines / 2 + 1);
   const auto head = fitted(above(snapshot, process), {.columns = room.columns, .lines = room.lines - table - 1});
   std::ostringstream out;

@@ -1,4 +1,4 @@
-// A running executive, for `rtexec top`, from its status page: as a table for people, as JSON for scripts.
+// Shows a running executive for `rtexec top`, from its status page: as a table for people, and as JSON for scripts.
 #pragma once
 
 #include "rtexec/runtime/executive/status_page.hpp"

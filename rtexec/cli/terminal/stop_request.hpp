@@ -7,12 +7,12 @@
 
 namespace rtexec::command {
 
-/// Handles the signals while the object lives. The first signal is a request to stop. Another signal, 0.2 s later or
-/// more, ends the program by its default action. SIGHUP is still ignored if it was ignored before (nohup). One object
-/// at a time.
+/// Handles the signals while the object lives. The first signal is a request to stop. Another signal at least 0.2 s
+/// later ends the program by the signal's default action. SIGHUP is still ignored if it was ignored before (nohup). One
+/// object at a time.
 class StopRequest {
  public:
-  /// The signal handler calls `on_request`, in any thread, so it must be async-signal-safe.
+  /// The signal handler calls `on_request` on any thread. `on_request` must therefore be async-signal-safe.
   explicit StopRequest(std::function<void()> on_request = {});
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;

@@ -8,8 +8,8 @@
 
 namespace rtexec::command {
 
-/// Returns the present size of the terminal that shows `out`, std::cout or std::cerr. Returns nullopt if it is no
-/// terminal, or one that cannot move the cursor (TERM=dumb).
+/// Returns the present size of the terminal that shows `out`, std::cout or std::cerr. Returns nullopt if `out` is no
+/// terminal, or a terminal that cannot move the cursor (TERM=dumb).
 [[nodiscard]] std::optional<report::Room> terminal_of(const std::ostream& out);
 
 /// Limits standard output and standard error to the columns of their terminals. Enables colours on terminals unless

@@ -20,7 +20,8 @@ using traces::SvgWriter;
 constexpr double left = 70, top = 64, panel_width = 400, height = 320, right = 80, bottom = 76, legend = 150,
                  legend_line = 18, between_curves = 3;
 constexpr double wide = 900;
-constexpr std::size_t columns = 450, max_ticks = 16; // of an envelope; of a panel
+constexpr std::size_t columns = 450, max_ticks = 16; // maximum number of columns of an envelope; maximum number of
+                                                     // ticks of a panel
 constexpr double ticks = 6;
 constexpr const char* css = "text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}.s{font-size:10px}";
 constexpr const char* frame = "stroke=\"#222\"";
@@ -114,7 +115,7 @@ void draw_axes(SvgWriter& page, const Panel& panel, const PanelArea& place, cons
   if (!panel.right_label.empty()) page.turned_text(x0 + width + 66, top + height / 2, panel.right_label);
 }
 
-/// The y coordinates of the points of all curves. If curves coincide, they are drawn a little above each other.
+/// The y coordinates of the points of all curves. Coinciding curves are drawn slightly above each other.
 struct Heights {
   std::vector<std::vector<double>> of_curve; // by curve and category
   bool raised = false;                       // true: some points are above the height of their value

@@ -11,7 +11,7 @@ namespace rtexec::report {
 
 namespace {
 
-/// Returns the place in the stream where this file stores the limit of columns. 0 means that there is no limit.
+/// Returns the stream's storage (xalloc) in which this file keeps the limit of columns. 0 means that there is no limit.
 long& limit(std::ostream& out) {
   static const int place = std::ios_base::xalloc();
   return out.iword(place);
@@ -21,7 +21,7 @@ struct Range {
   char32_t first, last;
 };
 
-// Characters without a width in Unicode 15: marks that combine with the character before, joiners and selectors
+// Characters without a width in Unicode 15: marks that combine with the previous character, joiners and selectors
 constexpr std::array combining{
     Range{0x0300, 0x036F}, Range{0x0483, 0x0489},  Range{0x0591, 0x05BD}, Range{0x0610, 0x061A}, Range{0x064B, 0x065F},
     Range{0x0900, 0x0902}, Range{0x093C, 0x093C},  Range{0x0941, 0x0948}, Range{0x094D, 0x094D}, Range{0x0E31, 0x0E31},
@@ -45,7 +45,7 @@ template <std::size_t n> bool within(const std::array<Range, n>& ranges, char32_
   return next != ranges.begin() && character <= std::prev(next)->last;
 }
 
-/// Returns the columns of a character. nullopt stands for a byte that is no valid UTF-8, which takes one column.
+/// Returns the columns of a character. nullopt means a byte that is no valid UTF-8, which takes one column.
 std::size_t columns_of(std::optional<char32_t> character) {
   if (!character) return 1;
   return within(combining, *character) ? 0 : within(wide, *character) ? 2 : 1;

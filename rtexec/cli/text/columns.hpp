@@ -1,4 +1,4 @@
-// Text on a terminal, measured in columns. A character takes none, one or two.
+// Text on a terminal, measured in columns. A character takes zero, one or two columns.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ void limit_columns(std::ostream& out, std::size_t columns);
 /// Returns the width of a line of text. Each byte that is not valid UTF-8 takes a column.
 [[nodiscard]] std::size_t columns(std::string_view text);
 
-/// Returns the text cut to at most `columns` columns. A text that was cut ends with "..." if there is room for it.
+/// Returns the text cut to at most `columns` columns. A text that was cut ends with "..." if `columns` permits.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t columns);
 
 enum class LongWord { cut, whole };

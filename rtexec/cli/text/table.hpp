@@ -22,13 +22,12 @@ class Table {
     add(std::move(header), Tone::head);
   }
   void add(std::vector<std::string> row, Tone tone = Tone::plain) { rows_.push_back({std::move(row), tone}); }
-  /// Prints the whole table. If the columns do not fit a line of the stream, prints the rest of them below as a
-  /// further table. That table repeats the text columns at the left, which name the rows. A table whose last column
-  /// is text is not split.
+  /// Prints the whole table. If not all columns fit into a line of the stream, prints the remaining columns below as
+  /// another table. This table repeats the text columns at the left, which name the rows. A table whose last column is
+  /// text is not split.
   void print(std::ostream& out, std::string_view indent = margin) const;
-  /// Prints as much of the table as fits. Columns are left out at the right, after the first column has been cut.
-  /// Rows are left out at the bottom, after bad rows have been moved to the top. Then prints the number of omitted
-  /// rows.
+  /// Prints as much of the table as fits. First cuts the first column, and then omits columns at the right. First moves
+  /// bad rows to the top, and then omits rows at the bottom. Then prints the number of omitted rows.
   void print(std::ostream& out, Room room) const;
 
  private:

@@ -21,7 +21,7 @@ std::optional<Duration> TimeLeft::operator()(Instant now, std::uint64_t done, st
   if (now - begin.at < shortest || done == begin.done) return std::nullopt;
   const Instant half = begin.at + (now - begin.at) / 2;
   Point from = *std::prev(std::ranges::upper_bound(points_, half, {}, &Point::at));
-  if (from.done == done) from = begin; // no progress in the last half: uses the mean rate
+  if (from.done == done) from = begin; // no progress in the last half of the elapsed time: uses the mean rate
   const double each = static_cast<double>((now - from.at).count()) / static_cast<double>(done - from.done);
   return Duration(static_cast<Duration::rep>(each * static_cast<double>(wanted - std::min(done, wanted))));
 }

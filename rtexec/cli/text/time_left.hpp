@@ -10,12 +10,12 @@
 
 namespace rtexec::report {
 
-/// The estimate uses the progress in the last half of the elapsed time. So a slow begin or a single long step has no
-/// lasting effect.
+/// An estimator of the remaining time. It uses the progress in the last half of the elapsed time. Therefore, a slow
+/// begin or a single long step has no lasting effect.
 class TimeLeft {
  public:
-  /// Adds the information that `done` of `wanted` is finished at `now`, and returns the remaining time. `now` and
-  /// `done` must not decrease. Returns nullopt in the first second, and until there is progress.
+  /// Records that `done` of `wanted` is finished at `now`, and returns the remaining time. `now` and `done` must not
+  /// decrease. Returns nullopt in the first second, and until there is progress.
   [[nodiscard]] std::optional<Duration> operator()(Instant now, std::uint64_t done, std::uint64_t wanted);
 
  private:

@@ -7,7 +7,7 @@ namespace rtexec::report {
 
 namespace {
 
-/// Returns the place in the stream where this file stores if colours are enabled.
+/// Returns the stream's storage (xalloc) in which this file keeps whether colours are enabled.
 long& colours(std::ostream& out) {
   static const int place = std::ios_base::xalloc();
   return out.iword(place);

@@ -8,12 +8,13 @@ namespace rtexec::report {
 
 enum class Tone { plain, head, good, warning, bad };
 
-/// Enables or disables colours of the stream. They are for terminals whose user has not refused them. One thread at a
-/// time.
+/// Enables or disables colours of the stream. Colours are for terminals whose user has not disabled colours. One thread
+/// at a time.
 void use_colours(std::ostream& out, bool wanted = true);
 [[nodiscard]] bool has_colours(std::ostream& out);
 
-/// A text with a tone, for `out << Toned{Tone::bad, "missed"}`. It refers to the text, so it must be printed at once.
+/// A text with a tone, for `out << Toned{Tone::bad, "missed"}`. A Toned refers to the text, so that it must be printed
+/// at once.
 struct Toned {
   Tone tone;
   std::string_view text;
