@@ -18,7 +18,7 @@ constexpr std::pair<std::string_view, unsigned Counts::*> names[] = {
 
 constexpr std::size_t file_size = 512;
 
-/// An open file, which the destructor closes. Opening it does not wait for the other end of a pipe, and follows no
+/// An open file, which the destructor closes. Opening a pipe does not wait for its other end. Opening follows no
 /// symbolic link.
 class File {
  public:

@@ -1,6 +1,7 @@
-// The counts that the supervisor keeps across boots, in a small file on the data partition. The counts are written to
-// a new file, which is synced and renamed. So a power cut leaves the old or the new counts. If the partition is full,
-// the file is overwritten in place. This needs no space, because its size is fixed: one disk sector.
+// The counts that the supervisor keeps across boots, in a small file on the data partition. The counts are written to a
+// new file, which is synced and renamed. Therefore, a power failure leaves either the old or the new counts. If the
+// partition is full, the existing file is overwritten in place. Overwriting needs no space, because the file has a
+// fixed size of one disk sector.
 #pragma once
 
 #include "rtexec/supervisor/supervisor_calls.hpp"
@@ -13,10 +14,10 @@ struct Counts {
   unsigned boots = 0;
   unsigned failed_boots = 0; // consecutive boots without a successful run of the task set, including this boot
   unsigned starts = 0;       // starts of the executive
-  unsigned safe_starts = 0;  // starts with the safe set, counted in `starts` too
+  unsigned safe_starts = 0;  // starts with the safe set (supervision.hpp), counted in `starts` too
   unsigned refusals = 0;     // times that the executive ended before its first release
-  unsigned deaths = 0;       // times that it ended after its first release without a request
-  unsigned silences = 0;     // times that its heartbeat stopped and it was killed
+  unsigned deaths = 0;       // times that the executive ended after its first release without a request to stop
+  unsigned silences = 0;     // times that the executive was killed because its heartbeat stopped
   friend bool operator==(const Counts&, const Counts&) = default;
 };
 

@@ -1,5 +1,5 @@
 // rtexec-supervisor: starts and supervises the executive on machines without systemd. It feeds the hardware watchdog
-// while heartbeats arrive, restarts the executive if they stop, and counts failures.
+// while heartbeats arrive, restarts the executive if heartbeats stop, and counts failures.
 #include "rtexec/supervisor/counts.hpp"
 #include "rtexec/supervisor/supervised_executive.hpp"
 #include "rtexec/supervisor/recordings.hpp"
@@ -143,7 +143,7 @@ class Supervisor {
   const std::string unarmed_; // reason why the watchdog is not armed; empty: armed, or not requested
   const std::string file_;
   Counts counts_;
-  const unsigned failed_before_; // consecutive failed boots before this one
+  const unsigned failed_before_; // number of consecutive failed boots before this boot
   Supervision supervision_;
   Ear ear_;
   int signals_ = -1;
@@ -169,7 +169,7 @@ int Supervisor::run() {
     say("given up%s", watchdog_.armed() ? ": the watchdog will reset the machine" : "");
     return 1;
   }
-  if (!supervision_.proved()) counts_.failed_boots = failed_before_; // too short a run is no failure
+  if (!supervision_.proved()) counts_.failed_boots = failed_before_; // a short run is no failure
   count();
   if (const std::string problem = watchdog_.disarm(); !problem.empty()) say("%s", problem.c_str());
   return code_;
@@ -215,8 +215,8 @@ void Supervisor::carry_out(Supervision::Action action) {
 }
 
 /// Starts an LTTng session daemon that is independent of the executive, so that the ring buffers survive the
-/// executive's end. At its next start the executive writes them to files. If such a daemon runs already, the second
-/// one ends.
+/// executive's end. At its next start, the executive writes the buffers to files. If a session daemon already runs, the
+/// second daemon ends.
 void Supervisor::start_recorder() {
   recorder_ = launch({.command = {"lttng-sessiond", "--no-kernel", "--daemonize"}, .ear = {}});
   const Instant until = now() + std::chrono::seconds(10);
@@ -226,9 +226,9 @@ void Supervisor::start_recorder() {
   if (ended == recorder_) records_ = !WIFEXITED(status) || WEXITSTATUS(status) != 127;
 }
 
-/// Returns the signal that the executive gets if the supervisor dies. Without an armed watchdog it is SIGTERM, which
-/// ends the executive. With one, the machine will soon be reset: jobs continue until then, and SIGUSR1 makes a
-/// recording executive write its recent trace.
+/// Returns the signal that the executive gets if the supervisor dies. Without an armed watchdog, the signal is SIGTERM,
+/// which ends the executive. With an armed watchdog, the machine will soon be reset. Jobs continue until the reset, and
+/// SIGUSR1 makes a recording executive write its recent trace.
 int Supervisor::when_orphaned() const {
   if (!watchdog_.armed()) return SIGTERM;
   return records_ ? SIGUSR1 : 0;

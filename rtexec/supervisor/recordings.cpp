@@ -23,7 +23,7 @@ std::string recording(const std::string& data, unsigned start) {
   ::mkdir((data + "/recordings").c_str(), 0755);
   if (start > kept_recordings) remove_all(folder_of(data, start - kept_recordings));
   const std::string folder = folder_of(data, start);
-  remove_all(folder); // left over from a start that was never counted
+  remove_all(folder); // removes the folder of a start that was never counted
   return folder;
 }
 

@@ -1,4 +1,5 @@
-// Folders for the recordings of flight recorders, one for each start of the executive. Only the newest ones are kept.
+// Folders for the recordings of flight recorders, one for each start of the executive. Only the newest folders are
+// kept.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@ namespace rtexec::supervisor {
 inline constexpr unsigned kept_recordings = 8;
 
 /// Creates a folder below `data` for start number `start`, and returns it. Removes the oldest folder if there are too
-/// many.
+/// many folders.
 [[nodiscard]] std::string recording(const std::string& data, unsigned start);
 
 } // namespace rtexec::supervisor

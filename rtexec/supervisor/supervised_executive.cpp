@@ -72,7 +72,7 @@ std::optional<std::string> Ear::hear(pid_t process) const {
 namespace {
 
 [[noreturn]] void become(const Launch& launch, pid_t parent) {
-  ::setpgid(0, 0); // a group of its own, so that Ctrl-C reaches only the supervisor
+  ::setpgid(0, 0); // a separate process group, so that Ctrl-C reaches only the supervisor
   if (launch.when_orphaned != 0) ::prctl(PR_SET_PDEATHSIG, launch.when_orphaned);
   if (::getppid() != parent) ::_exit(127);
   sigset_t none;

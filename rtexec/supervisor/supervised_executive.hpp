@@ -8,8 +8,9 @@
 
 namespace rtexec::supervisor {
 
-/// The socket on which the executive reports its state. It is in a folder of its own that no other user can enter. So
-/// no other user can take its name or fill its queue. The destructor removes both.
+/// The socket on which the executive reports its state. The socket is in a separate folder that no other user can
+/// enter. Therefore, no other user can use the socket's name or fill its queue. The destructor removes the socket and
+/// the folder.
 class Ear {
  public:
   Ear() = default;
@@ -18,7 +19,7 @@ class Ear {
   Ear& operator=(const Ear&) = delete;
   /// Opens the socket. Returns an empty text, or a text on the failure.
   [[nodiscard]] std::string open();
-  /// Returns the next message of `process`, or nullopt if there is none. Ignores messages of other processes.
+  /// Returns the next message of `process`, or nullopt if no message is queued. Ignores messages of other processes.
   [[nodiscard]] std::optional<std::string> hear(pid_t process) const;
   [[nodiscard]] int file() const { return file_; }
   /// Returns the name of the socket, for the environment variable NOTIFY_SOCKET.

@@ -1,13 +1,13 @@
 // The supervisor's decisions: when to start the executive and with which task set, when to kill it, and when to feed
 // the hardware watchdog. A state machine without a clock and without I/O.
 //
-// The executive sets up, runs and stops. The supervisor kills it if one of these takes too long, or if its heartbeats
-// stop during the run. It restarts the executive after a kill, and after an end that nobody requested.
+// The executive sets up, runs and stops. The supervisor kills the executive if set-up or stopping takes too long, or if
+// heartbeats stop during the run. It restarts the executive after a kill, and after an end that nobody requested.
 //
-// The safe set is an alternative task set. It replaces the task set after three consecutive failures. It does so at
-// once if the task set is refused, if three consecutive boots failed, or if failed boots cannot be counted. After
-// three failures of the safe set the supervisor gives up. It then stops feeding the watchdog, which resets the
-// machine.
+// The safe set is an alternative task set. The safe set replaces the task set after three consecutive failures. It
+// replaces the task set at once if the task set is refused, if three consecutive boots failed, or if failed boots
+// cannot be counted. After three failures of the safe set, the supervisor gives up. It then stops feeding the watchdog,
+// and the watchdog resets the machine.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -37,16 +37,16 @@ class Supervision {
   enum class Action { nothing, start, start_safe, stop, kill };
   enum class Failure { none, refusal, death, silence };
 
-  /// `failed_boots` is the number of consecutive failed boots before this one.
+  /// `failed_boots` is the number of consecutive failed boots before this boot.
   Supervision(const Rules& rules, bool has_safe_set, unsigned failed_boots, Instant now);
 
-  /// Returns the action to carry out now. Must be called after each event, and at the time that wakes() returns.
+  /// Returns the action to execute now. Must be called after each event, and at the time that wakes() returns.
   [[nodiscard]] Action next(Instant now);
   /// Returns the time at which next() must be called if no event comes earlier.
   [[nodiscard]] Instant wakes() const;
 
-  /// Uses the safe set from the first start. For machines on which failed boots cannot be counted and would never
-  /// lead to it. Must be called before the first start.
+  /// Uses the safe set from the first start. Needed on machines on which failed boots cannot be counted, so that they
+  /// would never lead to the safe set. Must be called before the first start.
   void distrust() { safe_ = has_safe_set_; }
 
   // ---- events ----
@@ -78,8 +78,8 @@ class Supervision {
   Instant ready_{}; // when the executive became ready
   bool safe_;       // true: the present or next start uses the safe set
   bool was_ready_ = false;
-  bool silent_ = false;    // true: killed because its heartbeats stopped
-  bool is_wanted_ = false; // true: its end was requested or due, not caused by a task or a fault
+  bool silent_ = false;    // true: the executive was killed because its heartbeats stopped
+  bool is_wanted_ = false; // true: the executive's end was requested or due, and not caused by a task or a fault
   bool asked_ = false, told_to_stop_ = false;
   bool proved_ = false;
   unsigned failures_ = 0; // consecutive failures with the present task set or safe set

@@ -1,5 +1,5 @@
-// The system calls of the supervisor for files and the watchdog, as a table of functions. A test can make each of
-// them fail. The functions report failure like system calls: -1 and errno.
+// The system calls of the supervisor for files and the watchdog, as a table of functions. A test can make each function
+// fail. The functions report failure like system calls: -1 and errno.
 #pragma once
 
 #include <cstddef>

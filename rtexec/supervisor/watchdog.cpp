@@ -24,7 +24,7 @@ std::string Watchdog::arm(const std::string& device, int seconds) {
   return problem;
 }
 
-/// Sets the timeout. If the device has a fixed timeout, uses that one. If the device does not report its timeout,
+/// Sets the timeout. If the device has a fixed timeout, uses this timeout. If the device does not report its timeout,
 /// returns an error, because the device could reset a healthy machine.
 std::string Watchdog::set_up(int seconds) {
   seconds_ = seconds;

@@ -1,6 +1,6 @@
-// The hardware watchdog. It resets the machine if the supervisor stops feeding it, even because the supervisor died.
-// Only disarm() stops it, unless the kernel was built with WATCHDOG_NOWAYOUT. A regular file can replace the device
-// in tests: each feed() adds a byte, and disarm() adds a 'V'.
+// The hardware watchdog. The watchdog resets the machine if the supervisor stops feeding it, for example because the
+// supervisor died. Only disarm() stops the watchdog. If the kernel was built with WATCHDOG_NOWAYOUT, the watchdog
+// cannot be stopped. A regular file can replace the device in tests: each feed() adds a byte, and disarm() adds a 'V'.
 #pragma once
 
 #include "rtexec/supervisor/supervisor_calls.hpp"
@@ -12,13 +12,13 @@ namespace rtexec::supervisor {
 class Watchdog {
  public:
   explicit Watchdog(const Kernel& kernel = linux_kernel()) : kernel_(kernel) {}
-  /// Leaves the watchdog armed if it is armed.
+  /// Does not disarm the watchdog.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
   /// Arms the watchdog with a timeout of at least `seconds`, if the device supports it. Returns an empty text, or a
-  /// text on the failure. After a failure this call has not armed the watchdog.
+  /// text on the failure. After a failure, the watchdog is not armed by this call.
   [[nodiscard]] std::string arm(const std::string& device, int seconds);
   /// Returns the timeout that the device reported when it was armed. feed() must be called at shorter intervals.
   [[nodiscard]] int seconds() const { return seconds_; }
