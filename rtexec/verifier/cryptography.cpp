@@ -7,8 +7,8 @@
 #include <sodium/crypto_sign_ed25519.h>
 #include <vector>
 
-// sodium_init() is not called. It waits for random numbers, which may take seconds on a booting machine. Neither
-// hashes nor verification use random numbers.
+// sodium_init() is not called. sodium_init() waits for random numbers, which may take seconds on a booting machine.
+// Neither hashes nor verification use random numbers.
 namespace rtexec::verifier {
 namespace {
 

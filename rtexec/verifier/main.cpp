@@ -1,5 +1,5 @@
-// rtexec-verify: compares an image with its manifest (manifest.hpp). As /init of an initramfs it does so before any
-// other program runs, and then executes /etc/rtexec/start of the image.
+// rtexec-verify: compares an image with its manifest (manifest.hpp). As /init of an initramfs, it compares the image
+// before any other program runs, and then executes /etc/rtexec/start of the image.
 #include "rtexec/verifier/file.hpp"
 #include "rtexec/verifier/verification.hpp"
 

@@ -24,7 +24,7 @@ struct Entry {
 using Manifest = std::map<std::string, Entry>;
 
 /// Parses a manifest that was written by `bsdtar --format=mtree --options='!all,type,mode,uid,gid,size,sha256,link'`.
-/// Returns an error with the line if there is another keyword, a keyword is missing, or a path occurs twice.
+/// Returns an error with the line if a keyword is unknown or missing, or if a path occurs twice.
 [[nodiscard]] std::expected<Manifest, std::string> parse_manifest(std::string_view text);
 
 } // namespace rtexec::verifier

@@ -74,8 +74,8 @@ std::string link_difference(const fs::path& path, const Entry& entry) {
   return target == entry.target ? "" : "is a link to " + target + ", expected " + entry.target;
 }
 
-/// Describes the first difference between a file and its entry in the manifest. Returns an empty text if there is
-/// none. Ignores the mode of a link, which has no meaning.
+/// Describes the first difference between a file and its entry in the manifest. Returns an empty text if there is no
+/// difference. Ignores the mode of a link, which has no meaning.
 std::string difference(const fs::path& path, const struct stat& status, const Entry& entry) {
   const auto type = type_of(status);
   if (type != entry.type) return "is " + name_of(type) + ", expected " + name_of(entry.type);

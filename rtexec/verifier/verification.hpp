@@ -25,8 +25,8 @@ struct Difference {
   std::string what;
 };
 
-/// Returns the manifest of the image below `root`. Returns the reason if it cannot be trusted: missing, changed or
-/// not signed.
+/// Returns the manifest of the image below `root`. Returns the reason if the manifest cannot be trusted, because it is
+/// missing, changed or not signed.
 [[nodiscard]] std::expected<Manifest, std::string> trusted_manifest(const std::filesystem::path& root,
                                                                     const Trust& trust);
 
@@ -37,7 +37,8 @@ struct Difference {
 /// True if every difference lies below `folder`, a path below the root.
 [[nodiscard]] bool all_below(const std::filesystem::path& folder, const std::vector<Difference>& differences);
 
-/// Removes the files and folders of `differences`. Returns an empty text, or the reason why one could not be removed.
+/// Removes the files and folders of `differences`. Returns an empty text, or the reason why a file or folder could not
+/// be removed.
 [[nodiscard]] std::string remove(const std::filesystem::path& root, const std::vector<Difference>& differences);
 
 } // namespace rtexec::verifier
