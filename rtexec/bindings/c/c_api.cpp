@@ -41,7 +41,7 @@ struct rtexec_bandwidth_locks {
 
 namespace {
 
-/// Returns the error for the exception that is being handled. Must be called in a catch block.
+/// Returns the error for the exception that is being handled. Requires that the caller is in a catch block.
 Error error_of_exception() {
   try {
     throw;
@@ -88,7 +88,7 @@ template <class Struct> Struct of_this_version(const Struct* given) {
   return known;
 }
 
-/// Calls `use` for each element of an array. The size of an element is that of the caller's version.
+/// Calls `use` for each element of an array. The elements have the size of the struct in the caller's version.
 template <class Struct, class Use> void for_each(const Struct* array, std::size_t count, const char* name, Use use) {
   if (count > 0) not_null(array, name);
   const auto* at = reinterpret_cast<const std::byte*>(array);
@@ -138,8 +138,8 @@ std::function<void(const WcetExcess&)> excess_callback(const rtexec_setup& setup
   };
 }
 
-/// The tensors of a task as C structs. They are made in the warm-up job, after the workload is bound. From then on
-/// neither address nor shape of a tensor changes.
+/// The tensors of a task as C structs. The structs are made in the warm-up job, after the workload is bound.
+/// Afterwards, neither the address nor the shape of a tensor changes.
 class TensorViews {
  public:
   std::span<const rtexec_tensor> of(std::span<const Tensor> tensors) {
