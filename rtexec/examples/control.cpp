@@ -1,4 +1,4 @@
-// A control loop whose task and workload are this program's own: measured, planned, run, reported on.
+// A control loop. The program defines the task and its workload, measures it, plans it, runs it and prints a report.
 #include <rtexec/executive.hpp>
 #include <rtexec/profiler.hpp>
 
@@ -19,7 +19,8 @@ struct Plant {
   void step(double input) { speed += 0.2 * (input - speed); }
 };
 
-/// Holds the plant at `goal`. It runs on its core alone: it has no device part, and never waits for the device.
+/// A controller that keeps the plant's speed at `goal`. It runs only on a CPU core: it has no device part, and never
+/// waits for the device.
 class Controller final : public rtexec::Workload {
  public:
   Controller(Plant& plant, double goal) : plant_(plant), goal_(goal) {}
@@ -58,7 +59,7 @@ rtexec::TaskSet task_set() {
 
   rtexec::TaskSet set;
   set.executive.duration = 2s;
-  // Also run if the machine grants no real-time priorities; then nothing is promised
+  // Also run if the machine grants no real-time priorities; then no bounds are guaranteed
   set.executive.allow_degraded = true;
   set.device.capacity = rtexec::Bytes{64u << 20};
   set.tasks = {control};

@@ -1,4 +1,4 @@
-// Feeds frames to a detector and takes its boxes:
+// Feeds frames to a detector and reads its boxes:
 //
 //   c++ detector.cpp -o detector-cpp -pthread $(pkg-config --cflags --libs rtexec)
 //   rtexec model yolov3-tiny --size 160
@@ -25,8 +25,8 @@ template <class T> class Newest {
   // Writer: fill next(), then publish().
   T& next() { return slots_[writing_]; }
   void publish() { writing_ = shared_.exchange(writing_ | fresh) & ~fresh; }
-  /// Reader: returns the newest value, or null if none was published since the last call. It is valid until the next
-  /// call.
+  /// Reader: returns the newest value, or null if no value was published since the last call. The value is valid until
+  /// the next call.
   const T* newest() {
     if ((shared_.load() & fresh) == 0) return nullptr;
     reading_ = shared_.exchange(reading_) & ~fresh;
@@ -40,7 +40,7 @@ template <class T> class Newest {
   std::atomic<unsigned> shared_ = 2;
 };
 
-constexpr std::size_t size = 160; // of the network's input, in pixels
+constexpr std::size_t size = 160; // width and height of the network's input, in pixels
 
 struct Frame {
   rtexec::Instant taken{};
@@ -71,7 +71,7 @@ void take_pictures(std::stop_token stop) {
   }
 }
 
-// Both functions run on the task's real-time threads: they only copy, and leave the rest to other threads.
+// Both functions run on the task's real-time threads: they only copy, and leave all other work to other threads.
 rtexec::Status put_frame(rtexec::InputJob& job) {
   const Frame* frame = frames.newest();
   if (frame == nullptr) return rtexec::Unexpected(rtexec::Errc::stale);
