@@ -34,7 +34,7 @@ struct CheckOptions {
   bool explain = false;
 };
 
-/// Sets the tasks' execution times to the times of a profile. They replace execution times in the set.
+/// Replaces the tasks' execution times in the set by the times of a profile.
 void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   const auto profile = must(read_profile(file));
   set.executive.profile = file;

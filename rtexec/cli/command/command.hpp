@@ -1,6 +1,6 @@
 // The command line, with one file for each subcommand. Each add_* function adds its subcommand and the subcommand's
-// options to the program. It also sets the callback that runs the command. A command that can complete with an exit
-// code other than 0 stores it in `exit_code`.
+// options to the program. Each add_* function also sets the callback that runs the command. A command that can complete
+// with an exit code other than 0 stores it in `exit_code`.
 #pragma once
 
 #include "config/base/must.hpp"

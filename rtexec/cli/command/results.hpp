@@ -9,8 +9,8 @@
 
 namespace rtexec::command {
 
-/// The folder for the results. It is created, or checked to be writable, before any long work. If created folders are
-/// empty at the end, the destructor removes them.
+/// The folder for the results. The constructor creates the folder, or checks that it is writable, before any long work.
+/// The destructor removes created folders that are still empty.
 class ResultFolder {
  public:
   /// Creates the folder. Has no effect if the path is empty. Throws Failed.

@@ -1,5 +1,5 @@
-// Collects an interval of a simulated run for a Gantt chart. It has one lane for each task, each core with CPU parts,
-// the device (two if jobs co-run) and each direction of copies. traces/report/gantt_svg.hpp draws it.
+// Collects an interval of a simulated run for a Gantt chart. The chart has one lane for each task, each core with CPU
+// parts, the device (two if jobs co-run) and each direction of copies. traces/report/gantt_svg.hpp draws the chart.
 #pragma once
 
 #include <rtexec/plan.hpp>

@@ -10,8 +10,8 @@
 
 namespace rtexec::command {
 
-/// Returns a formatter for help. It prints options and their types in one column and their descriptions beside it.
-/// The lines fit the terminal.
+/// Returns a formatter for help. The formatter prints options and their types in one column, and their descriptions in
+/// a second column. The lines fit the terminal.
 [[nodiscard]] std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 /// Adds the subcommand `help`, which explains any command of the program.

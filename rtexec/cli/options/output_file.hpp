@@ -12,7 +12,7 @@
 
 namespace rtexec::command {
 
-/// An output file. It is opened before any long work, so that errors are reported early. An existing file is
+/// An output file. Commands open the file before any long work, so that errors are reported early. An existing file is
 /// unchanged until finish().
 class OutputFile {
  public:

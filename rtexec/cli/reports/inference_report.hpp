@@ -1,4 +1,4 @@
-// The outputs of a network and its execution times. They are printed as text, and written as JSON, tensors and a
+// Reports the outputs and the execution times of a network. Prints them as text, and writes them as JSON, tensors and a
 // picture.
 #pragma once
 

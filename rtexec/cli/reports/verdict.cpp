@@ -203,8 +203,8 @@ void print_chains(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
 }
 
 /// Returns the WCET, its ratio to the longest observed time, and a mark for its method: "10.8 ms x2.0 m" if a tail
-/// model gives the WCET, "10.8 ms x2.0 (61 pieces)" if it is the sum over pieces of the network. Without a mark, the
-/// WCET is the longest time plus an allowance for growth.
+/// model gives the WCET, "10.8 ms x2.0 (61 pieces)" if the WCET is the sum over pieces of the network. Without a mark,
+/// the WCET is the longest time plus an allowance for growth.
 std::string measured_wcet(const ProfileEntry& entry, Part part) {
   const Duration wcet = entry.wcet.of(part), longest = entry.observed.of(part);
   if (longest == Duration(0)) return "-";

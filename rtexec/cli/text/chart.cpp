@@ -51,7 +51,7 @@ std::string stroke(std::size_t index) {
 
 std::string number(double value) { return config::significant(value == 0 ? 0 : value, 4); }
 
-/// The range of an axis. It begins and ends at multiples of the step.
+/// The range of an axis, which begins and ends at multiples of the step.
 struct Axis {
   double from = 0, to = 1, step = 1;
 

@@ -19,7 +19,7 @@ namespace rtexec::channels {
 
 using Workloads = std::span<const std::unique_ptr<Workload>>;
 
-/// A link: an output of a task that passes to inputs of other tasks without leaving the device. Tasks are given by
+/// A link: an output of a task that passes to inputs of other tasks without leaving the device. Tasks are identified by
 /// their indices in the set.
 struct DeviceLink {
   std::size_t producer = 0, output = 0;

@@ -77,7 +77,8 @@ Result<> register_process(const Binding& binding) {
     return nullptr;
   });
   if (!asked) return Unexpected(asked.error());
-  ::on_exit(exit_without_answer, nullptr); // this handler runs before that of iceoryx, because it was registered later
+  ::on_exit(exit_without_answer, nullptr); // this handler runs before iceoryx's handler, because this handler is
+                                           // registered later
   return {};
 }
 

@@ -1,19 +1,19 @@
 // Messages (message.hpp) from and to other programs through shared memory, without a copy, by Eclipse iceoryx 2.0. The
 // first publisher or subscriber registers this process with iceoryx's daemon (roudi.hpp), for the life of the process.
 //
-// Set-up (open(), destructors) allocates, blocks, and returns errors with a text. One thread at a time may do it.
-// Functions that are noexcept are for real-time threads: they use no heap, and cause no page fault once memory is
-// locked. Of these functions, only publish() takes locks. The locks are iceoryx's recursive inter-process mutexes,
-// without priority inheritance. publish() locks the publisher's mutex twice, and the mutex of each subscriber's queue
-// once, for a short time. The daemon, which has ordinary priority, also takes the publisher's mutex when a subscriber
-// connects or disconnects. A publish() at that moment may wait until the daemon has run. newest() and await() take no
-// lock.
+// Set-up (open(), destructors) allocates, blocks, and returns errors with a text. One thread at a time may call set-up
+// functions. Functions that are noexcept are for real-time threads: they use no heap, and cause no page fault once
+// memory is locked. Of these functions, only publish() takes locks. The locks are iceoryx's recursive inter-process
+// mutexes, without priority inheritance. publish() locks the publisher's mutex twice, and the mutex of each
+// subscriber's queue once, for a short time. The daemon, which has ordinary priority, also takes the publisher's mutex
+// when a subscriber connects or disconnects. A publish() at that moment may wait until the daemon has run. newest() and
+// await() take no lock.
 //
 // A process that is killed while it holds such a mutex never releases it. The daemon then hangs, and so does every
-// publisher to the same subscriber. iceoryx's wait sets and listeners make that likely: the publisher wakes the waiting
-// thread while it holds the mutex, and may then be preempted by that thread. Therefore await() does not use them. It
-// polls for messages every `look_again`, and admission counts the CPU time of this polling
-// (policies/bounds/charges.hpp). Other programs may use wait sets and listeners nevertheless.
+// publisher to the same subscriber. iceoryx's wait sets and listeners make such a hang likely: the publisher wakes the
+// waiting thread while the publisher holds the mutex, and may then be preempted by the waiting thread. Therefore
+// await() uses neither wait sets nor listeners. It polls for messages every `look_again`, and admission counts the CPU
+// time of this polling (policies/bounds/charges.hpp). Other programs may use wait sets and listeners nevertheless.
 //
 // The daemon only connects publishers and subscribers. Without it, existing connections continue, but new ones fail. A
 // restarted daemon does not know the processes of its predecessor. connection_state() reports both cases.

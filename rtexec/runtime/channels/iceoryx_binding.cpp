@@ -22,8 +22,8 @@ struct ThreadErrors {
 };
 thread_local constinit ThreadErrors errors;
 
-/// A stream buffer in front of the one of std::cerr, which drops the output of iceoryx. Installed for the life of the
-/// process.
+/// A stream buffer that replaces the stream buffer of std::cerr. It drops the output of iceoryx, and forwards all other
+/// output. Installed for the life of the process.
 class WithoutIceoryx final : public std::streambuf {
  public:
   explicit WithoutIceoryx(std::streambuf* rest) : rest_(rest) {}

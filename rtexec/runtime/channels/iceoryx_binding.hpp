@@ -5,7 +5,7 @@
 // By default iceoryx ends the process on errors. Its C binding has no function to change that, so this code replaces
 // the error handler of the C++ library. This is possible if the library exports the handler under the known symbol
 // name. Errors are then kept for the caller. iceoryx writes to std::cerr at any log level, also on its own threads. A
-// stream buffer in front of the one of std::cerr drops this output, and passes on all other output.
+// stream buffer that replaces the stream buffer of std::cerr drops this output, and forwards all other output.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -47,7 +47,7 @@ struct SubscriberOptions {
   std::uint64_t check = 0;
 };
 
-/// The values of iox_AllocationResult and iox_ChunkReceiveResult that this code distinguishes from all others.
+/// The values of iox_AllocationResult and iox_ChunkReceiveResult that this code distinguishes from all other values.
 inline constexpr unsigned allocated = 8;
 inline constexpr unsigned received = 3;
 

@@ -3,12 +3,12 @@
 // slots are allocated in advance.
 //
 // The writer gives each value the instant from which it is visible. This instant is the present if communication is
-// immediate. It is the deadline of the writer's job under logical execution time. A reader asks for the newest value
+// immediate. It is the deadline of the writer's job under logical execution time. A reader requests the newest value
 // that is visible at a given instant.
 //
-// The memory for values is the mailbox's own, or device memory that the caller provides. This class never accesses
-// device memory: the job that executes on the device writes a value there between take() and publish(), or reads it
-// between two calls of newest().
+// The memory for values is either the mailbox's own memory, or device memory that the caller provides. This class never
+// accesses device memory: the job that executes on the device writes a value there between take() and publish(), or
+// reads it between two calls of newest().
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -61,8 +61,9 @@ class LatestMailbox {
   /// Returns memory that a reader may read while no value exists. This memory is the slot that take() uses last.
   [[nodiscard]] std::span<const std::byte> blank() const noexcept { return slots_.back().bytes; }
 
-  /// Returns the newest value that is visible at `when`. It stays unchanged until the next call for the same `reader`.
-  /// Returns nullopt if no value is visible. One thread at a time calls this for a reader.
+  /// Returns the newest value that is visible at `when`. The value stays unchanged until the next call for the same
+  /// `reader`. Returns nullopt if no value is visible. For each reader, only one thread at a time may call this
+  /// function.
   [[nodiscard]] std::optional<Value> newest(std::size_t reader, Instant when) noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // A picture observer observes one task during a run, for a viewer. In the last CPU part of a job, it copies the input
-// picture and the objects that the job recognised. It does so at most ten times a second on average.
+// picture and the objects that the job recognised. It makes at most ten such copies a second on average.
 //
 // Ownership: the run and the viewer share a picture observer. The run calls take(), and the viewer calls newest().
 // Neither call waits for the other. connect() allocates all memory.
@@ -39,7 +39,8 @@ class PictureObserver {
   /// Returns the number of the input that is shown. Valid after connect().
   [[nodiscard]] std::size_t input() const noexcept { return input_; }
   /// Returns the maximum time that a copy is assumed to add to the last part of a job. The value is twice the longest
-  /// of several measured copies with memory that is in no cache. It is not a proved bound. Valid after connect().
+  /// of several measured copies with memory that is in no cache. The value is not a proved bound. Valid after
+  /// connect().
   [[nodiscard]] Duration cost() const noexcept { return cost_; }
   /// True if the task runs a detector or a classifier, so that there are results to show in addition to the picture.
   [[nodiscard]] bool recognises() const noexcept {
@@ -60,8 +61,8 @@ class PictureObserver {
     std::span<const Box> boxes;           // results of a detector
     std::span<const RankedClass> classes; // results of a classifier
   };
-  /// Returns the newest copy, which stays unchanged until the next call. Returns nullopt if there is none yet. Called
-  /// by one thread.
+  /// Returns the newest copy, which stays unchanged until the next call. Returns nullopt if no copy was made yet.
+  /// Called by one thread.
   [[nodiscard]] std::optional<Seen> newest() noexcept;
 
  private:

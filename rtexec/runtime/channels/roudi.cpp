@@ -150,7 +150,8 @@ Result<> ensure_daemon() {
   if (const auto started = child.start(); !started) return started;
   for (const Instant end = hal::now() + timeout; hal::now() < end; hal::sleep_until(hal::now() + 10ms)) {
     if (daemon_listens()) return {};
-    // If two processes start a daemon at the same moment, one daemon finds the other one and ends, which is no error.
+    // If two processes start a daemon at the same moment, one daemon finds the other daemon and ends, which is no
+    // error.
     if (!child.runs() && child.said().find(found_another) == std::string::npos)
       return fail(Errc::refused, "iceoryx's daemon (iox-roudi) ended as soon as it was started: " + child.said());
   }

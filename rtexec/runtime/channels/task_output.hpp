@@ -26,8 +26,8 @@ inline constexpr std::size_t max_boxes = 256;
 
 class Output {
  public:
-  /// Returns the workload's output of this name. An empty name stands for the only output; "detections" stands for the
-  /// boxes of a detector. Returns bad_input, with the names of all outputs, if there is no such output.
+  /// Returns the workload's output of this name. An empty name means the only output; "detections" means the boxes of a
+  /// detector. Returns bad_input, with the names of all outputs, if there is no such output.
   [[nodiscard]] static Result<Output> of(const Workload& workload, const std::string& name);
 
   [[nodiscard]] bool is_detections() const noexcept { return !tensor_; }

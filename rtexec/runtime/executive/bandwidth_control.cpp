@@ -45,7 +45,7 @@ Unexpected<Error> refusal(std::span<const std::string> degraded) {
 }
 
 /// Claims the cores that regulation may throttle, so that no other run uses them. If another run holds such a core, the
-/// core is not regulated; if the task set gives a budget for this core, an error is returned.
+/// core is not regulated; if the task set defines a budget for this core, an error is returned.
 Result<std::vector<hal::CoreClaim>> claim_cores(regulation::RegulationPlan& plan, const std::set<unsigned>& claimed) {
   std::vector<hal::CoreClaim> claims;
   std::vector<regulation::RegulatedDomain> own;

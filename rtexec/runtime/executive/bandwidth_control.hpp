@@ -30,8 +30,9 @@ class BandwidthControl {
   /// Plans the regulation of a set that has bandwidth limits. Returns the errors of plan_regulation(). Returns refused
   /// if the plan's proof need not hold under this regulation, and the set does not allow_degraded.
   [[nodiscard]] static Result<regulation::RegulationPlan> plan(const ResolvedSet& set, const RegulatedRun& run);
-  /// Starts the regulation, and claims the cores that it may throttle, so that no other run uses them. Returns the
-  /// errors of Regulation::start(). Returns refused if another run holds a core for which the set gives a budget.
+  /// Starts the regulation, and claims the cores that the regulation may throttle, so that no other run uses them.
+  /// Returns the errors of Regulation::start(). Returns refused if another run holds a core for which the set defines a
+  /// budget.
   [[nodiscard]] static Result<std::unique_ptr<BandwidthControl>> start(const ResolvedSet& set, const RegulatedRun& run,
                                                                        regulation::RegulationPlan plan);
   ~BandwidthControl();

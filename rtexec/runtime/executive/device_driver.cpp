@@ -69,8 +69,8 @@ struct DeviceDriver::TaskChannel {
   Duration recorded{0};                 // the part of the job's execution time that lies between the traced begin and
                                         // end
   // The next members are used by the scheduler thread
-  /// A ring buffer of submitted segments. After an error of a job, the engine's queue may still contain all remaining
-  /// segments of this job, and the segments of the task's next job
+  /// A ring buffer of submitted segments. After an error of a job, the engine's queue may still contain all segments of
+  /// this job except one, and the segments of the task's next job
   std::vector<SubmittedSegment> given;
   std::uint64_t times_given = 0;
   // The next members are written by the scheduler thread, and read by the compute engine
@@ -513,9 +513,9 @@ void DeviceDriver::submit(TaskChannel& link, std::uint32_t segment) noexcept {
   link.on->progress.submitted();
   const auto submitted = link.on->engine.submit(work);
   link.launched.store(segment + 1, std::memory_order_release);
-  // The engine's queue is never full. It contains the segments of one job and of a failed job before, and in the
-  // warm-up the segments of two jobs. If the engine refuses a segment nevertheless, the job fails, so that the
-  // scheduler does not wait for its end.
+  // The engine's queue is never full. The queue contains the segments of one job and of a previous failed job. In the
+  // warm-up, it contains the segments of two jobs. If the engine refuses a segment nevertheless, the job fails, so that
+  // the scheduler does not wait for its end.
   if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());
 }
 

@@ -10,11 +10,11 @@
 //
 // After each segment of a job except the last segment, the scheduler decides which job executes next. The job's device
 // part begins with its first segment and ends with its last segment. Executions of other jobs in between are not part
-// of it. With launch-ahead, the scheduler submits several segments of the job in advance, and the compute engine
-// continues without waiting for the scheduler. If the device computes asynchronously, the engine submits segment n+1
-// while segment n executes. Before the engine waits for the end of the last segment that it may submit, it waits for
-// the scheduler's decision on the end of the previous segment. This decision may permit further segments, so that the
-// device always has permitted work. After an error of a segment, the segments submitted ahead do not execute.
+// of the device part. With launch-ahead, the scheduler submits several segments of the job in advance, and the compute
+// engine continues without waiting for the scheduler. If the device computes asynchronously, the engine submits segment
+// n+1 while segment n executes. Before the engine waits for the end of the last segment that it may submit, it waits
+// for the scheduler's decision on the end of the previous segment. This decision may permit further segments, so that
+// the device always has permitted work. After an error of a segment, the segments submitted ahead do not execute.
 #pragma once
 
 #include "hal/device_interface.hpp"

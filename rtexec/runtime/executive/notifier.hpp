@@ -21,8 +21,8 @@ class Notifier {
  public:
   using Call = std::function<void(const Notice&)>;
   using Next = std::function<std::optional<Notice>()>;
-  /// `next` returns the next notice, or nullopt if there is none. It is called whenever `noticed` is raised. `noticed`
-  /// must outlive the notifier.
+  /// `next` returns the next notice, or nullopt if there is no notice. The notifier calls `next` whenever `noticed` is
+  /// raised. `noticed` must outlive the notifier.
   [[nodiscard]] static Result<std::unique_ptr<Notifier>> start(Call call, hal::Signal& noticed, Next next);
   ~Notifier() { end(); }
   Notifier(const Notifier&) = delete;

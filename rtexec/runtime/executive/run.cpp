@@ -249,7 +249,7 @@ Instant Run::planned_end() const {
   return started_ && duration ? *started_ + *duration : Instant::max();
 }
 
-/// Returns the reason why the run ended, or StopCause::none while it continues.
+/// Returns the reason why the run ended, or StopCause::none while the run continues.
 Stop Run::stopped_by(Instant now) const {
   if (device_fault_) return {.cause = StopCause::device_fault, .task = device_fault_->task};
   if (control_.driver_failed.load()) return {.cause = StopCause::driver_fault, .task = {}};
@@ -301,8 +301,8 @@ void Run::end_threads() noexcept {
   if (notifier_) notifier_->end();
 }
 
-/// Checks if a fault that a job reported has ended the device; if so, records it and returns true. If only the job's
-/// workload failed, returns false, and the run continues.
+/// Checks if a fault that a job reported has ended the device; in this case, records the fault and returns true. If
+/// only the job's workload failed, returns false, and the run continues.
 bool Run::device_failed() {
   if (device_fault_) return true;
   const auto* suspect = control_.suspect.load();

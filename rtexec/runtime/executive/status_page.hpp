@@ -1,6 +1,6 @@
-// The status page, by which other processes (`rtexec top`) see a running executive. It is a file of shared memory,
-// /dev/shm/rtexec.PID.NUMBER; NUMBER distinguishes executives of one process. The run removes its page when it ends. A
-// killed run leaves its page behind; the next run, or a reader, removes this page.
+// The status page, by which other processes (`rtexec top`) see a running executive. The page is a file of shared
+// memory, /dev/shm/rtexec.PID.NUMBER; NUMBER distinguishes executives of one process. The run removes its page when it
+// ends. A killed run leaves its page behind; the next run, or a reader, removes this page.
 //
 // Real-time threads do not write the page. A thread without real-time priority copies the counters of real-time
 // threads, and writes the whole page by one pwrite(). Neither the writer nor a reader maps the file. Therefore, a
@@ -117,8 +117,8 @@ class StatusPublisher {
   static constexpr Duration usual_period = std::chrono::milliseconds(500);
   static constexpr std::size_t recent_writes = 10; // the number of writes that the recent past spans
 
-  /// A function that updates the snapshot. It must not change the figures of the recent past, nor the fields that
-  /// describe the writing and the end of the run. Called by start(), the publisher's thread and end().
+  /// A function that updates the snapshot. The function must not change the figures of the recent past, nor the fields
+  /// that describe the writing and the end of the run. Called by start(), the publisher's thread and end().
   using Fill = std::function<void(Snapshot&)>;
   /// Removes the pages of processes that have ended from the folder, and then publishes a page there. Returns refused
   /// if no page can be created or written.

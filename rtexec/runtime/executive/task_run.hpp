@@ -68,8 +68,8 @@ class TaskRun final : public DeviceClient {
   /// Enables records of the first `most` jobs.
   void record_jobs(std::size_t most) { statistics_.record_jobs(most); }
 
-  /// The bodies of the two threads. They return once RunControl::stopping is set, interrupt() was called, and the job
-  /// in progress has ended.
+  /// The bodies of the two threads. Each body returns once RunControl::stopping is set, interrupt() was called, and the
+  /// job in progress has ended.
   void release_loop() noexcept;
   void completion_loop() noexcept;
   /// Makes completion_loop() return if the release thread could not be started.

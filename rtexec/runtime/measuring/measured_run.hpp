@@ -20,7 +20,7 @@ struct Enough {
   std::uint64_t jobs = 1; // the number of jobs of each task
   Duration time{0};
   /// If present, WCETs derived with these options from the first half of the executions must hold for the other half.
-  /// This is checked after `time`, after 1.5 * `time` and after 2 * `time`; after the third check, the run ends
+  /// The WCETs are checked after `time`, after 1.5 * `time` and after 2 * `time`; after the third check, the run ends
   /// whatever the result
   std::optional<traces::WcetOptions> settled{};
 };

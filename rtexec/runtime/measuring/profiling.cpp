@@ -27,8 +27,8 @@ using namespace std::chrono_literals;
 using MakeSetup = std::function<Result<Setup>()>;
 
 constexpr Duration shortest_period = 1ms;
-// The utilization of the busiest core in the dense run (short periods). It is below the kernel's limit for real-time
-// threads
+// The utilization of the busiest core in the dense run (short periods). This utilization is below the kernel's limit
+// for real-time threads
 constexpr double busy = 0.8;
 
 traces::WcetOptions wcet_options(const TaskSet& tasks, const ProfileOptions& options) {

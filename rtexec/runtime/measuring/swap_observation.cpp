@@ -21,8 +21,8 @@ constexpr std::size_t tasks_in_turn = 3; // the device has room for two tasks: i
 
 std::size_t rounds_of(const SwapExperiment& experiment) { return experiment.jobs * 2 / tasks_in_turn + 2; }
 
-/// A task that swaps `size` bytes and computes nothing. It records when each job requested the device, and when the job
-/// began to execute.
+/// A task that swaps `size` bytes and computes nothing. The task records when each job requested the device, and when
+/// the job began to execute.
 class Idler final : public Workload {
  public:
   struct Times {

@@ -41,7 +41,7 @@ struct ObservedSwap {
 struct ObservedSwaps {
   std::string device;
   std::string store;
-  std::vector<ObservedSwap> jobs; // empty if the machine was too busy for so short a `turn`
+  std::vector<ObservedSwap> jobs; // empty if the machine was too busy for this `turn`
 };
 
 /// Runs the experiment. Requires room for the chunks of two jobs on the device, and for the chunks of three jobs in the

@@ -1,4 +1,4 @@
-// The options of an executive for calibration, profiling and tests. They extend the options that users have.
+// The options of an executive for calibration, profiling and tests. These options extend the options that users have.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -27,14 +27,14 @@ using OpenDevice = std::function<Result<std::unique_ptr<hal::Device>>(Bytes capa
 using OpenStore = std::function<Result<std::unique_ptr<hal::BackingStore>>(hal::Device& device, std::size_t chunks)>;
 
 /// Observes transfers, for measurements. `ended` is called once for each chunk that was loaded or evicted, on a copy
-/// engine's thread. It must not block or allocate.
+/// engine's thread. `ended` must not block or allocate.
 struct TransferObserver {
   void (*ended)(void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept = nullptr;
   void* self = nullptr;
 };
 
 struct Setup : ExecutiveSetup {
-  /// The board to use instead of the one that the task set names.
+  /// The board to use instead of the board that the task set names.
   std::optional<Board> board = {};
   /// Begins the recording of a trace. start() calls this function after the machine has fulfilled all requirements of
   /// the run, and before any trace event is emitted.

@@ -96,8 +96,8 @@ class Domain {
     following_.raise();
   }
 
-  /// The body of the threads on the domain's other cores. They occupy these cores while the regulating thread throttles
-  /// the domain.
+  /// The body of the threads on the domain's other cores. These threads occupy their cores while the regulating thread
+  /// throttles the domain.
   void follow(unsigned core) noexcept {
     for (;;) {
       const std::uint32_t seen = following_.value();

@@ -105,10 +105,10 @@ struct RegulatedMachine {
 /// Returns the reasons why other work may run on a core although the core is throttled.
 [[nodiscard]] std::vector<std::string> unthrottled(const RegulatedMachine& machine, unsigned core);
 
-/// Plans the regulation. check_budgets() must have succeeded. `own` are the cores that execute real-time parts, or the
-/// threads that feed the device. Only a table [[bandwidth.core]] can limit these cores, and they never donate unused
-/// budget. Returns bad_input if a core does not exist, or if the set gives two budgets to cores that share one counter.
-/// Returns unsupported, with the trials made, if no counter counts the traffic of a core.
+/// Plans the regulation. Requires that check_budgets() has succeeded. `own` are the cores that execute real-time parts,
+/// or the threads that feed the device. Only a table [[bandwidth.core]] can limit these cores, and they never donate
+/// unused budget. Returns bad_input if a core does not exist, or if the set defines two budgets for cores that share
+/// one counter. Returns unsupported, with the trials made, if no counter counts the traffic of a core.
 [[nodiscard]] Result<RegulationPlan> plan_regulation(const TaskSet& tasks, const Board& board,
                                                      std::span<const unsigned> own, const RegulatedMachine& machine);
 

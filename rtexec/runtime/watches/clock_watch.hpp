@@ -27,7 +27,7 @@ class ClockWatch {
   /// Adds the board's sensors. `locked` are clocks that must not change. Set-up.
   void watch_board(const hal::FoundHardware& hardware, const std::vector<hal::LockedClock>& locked,
                    const hal::Machine& machine);
-  /// Reads all clocks, and traces those whose rates are known. Allocates nothing.
+  /// Reads all clocks, and traces the clocks whose rates are known. Allocates nothing.
   void look() noexcept;
   /// Returns a report for each known clock.
   [[nodiscard]] std::vector<ClockReport> seen() const;

@@ -39,7 +39,7 @@ class Heartbeat {
   /// Reports to the manager that the program is ready. Starts the heartbeat's thread if the manager expects heartbeats.
   /// Called once.
   [[nodiscard]] Result<> start(const std::string& status);
-  /// Ends the thread, and reports to the manager that the program stops for the given reason. Further calls have no
+  /// Ends the thread, and reports to the manager that the program stops because of `reason`. Further calls have no
   /// effect.
   void stop(const std::string& reason);
   /// Returns a line about the first heartbeat that was not sent, and a line if the manager could not be reached. Empty:

@@ -51,8 +51,8 @@ class Connection {
   /// Returns the descriptor of a client's shared memory. The connection keeps its ownership.
   [[nodiscard]] int memory_descriptor() const noexcept { return shared_->segment.descriptor(); }
 
-  // The next two functions require that the process is a client, and that the caller holds the dispatcher's lock. They
-  // never block.
+  // The next two functions require that the process is a client, and that the caller holds the dispatcher's lock. The
+  // two functions never block.
   /// Sends a command. Returns false if the ring is full, because the client does not read its commands.
   [[nodiscard]] bool command(const protocol::Entry& entry) noexcept;
   void verdict(protocol::JobVerdict verdict) noexcept;
@@ -65,7 +65,8 @@ class Connection {
   Identity identity;                        // the name is empty before Hello
   bool gone = false;                        // true: its socket is closed
   bool asks_again = false;                  // true: a request was refused with "later", and this refusal was logged
-  std::optional<std::uint32_t> status_from; // place from which a status continues when its socket has room again
+  std::optional<std::uint32_t> status_from; // place of the client with which an interrupted status continues when the
+                                            // socket's buffer has space again
 
   // ---- data of a client; unused for an observer ----
   std::optional<std::uint32_t> place;

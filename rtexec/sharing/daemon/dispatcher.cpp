@@ -115,8 +115,8 @@ void Dispatcher::ending(std::uint32_t place, Instant now) noexcept {
   now_ = now;
   withdraw(place);
   clients_[place].presence = Presence::ending;
-  // A load in progress writes to its frame until the driver has ended it, so its frame is not free yet. A save only
-  // reads its frame.
+  // A load in progress writes to its frame until the driver has ended the load. Therefore the frame is not free yet. A
+  // save only reads its frame.
   if (options_.frames_outlive_clients && clients_[place].stage != Stage::granted) {
     clients_[place].freed = true;
     reclaim_copies(place, false);

@@ -44,8 +44,8 @@ enum class Expelled : std::uint8_t {
   overrun,    // a job exceeded its WCET, and on_overrun is stop
 };
 
-/// The receiver of the dispatcher's decisions. The dispatcher calls these functions under the caller's lock. They must
-/// not call the dispatcher.
+/// The receiver of the dispatcher's decisions. The dispatcher calls these functions under the caller's lock. The
+/// functions must not call the dispatcher.
 class ClientSink {
  public:
   virtual ~ClientSink() = default;

@@ -1,4 +1,5 @@
-// The daemon's socket. It is in a directory that only the daemon's user may enter and, if configured, one group.
+// The daemon's socket. The socket is in a directory that only the daemon's user and, if configured, one group may
+// enter.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -53,7 +53,7 @@ std::atomic<Server*> running{nullptr};
 volatile std::sig_atomic_t told_to_end = 0; // set by a signal, also before the server exists
 
 struct RecordingOptions {
-  std::string folder, limit; // empty: not given
+  std::string folder, limit; // empty: option not given
 };
 
 void end_at(int) {

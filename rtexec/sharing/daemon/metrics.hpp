@@ -27,8 +27,8 @@ namespace rtexec::daemon {
 
 class Metrics {
  public:
-  /// Listens at `address`, an IPv4 address and a port, such as "127.0.0.1:9464". Port 0 stands for any free port.
-  /// Returns bad_input if the text is no such address, and refused if the system does not allow listening there.
+  /// Listens at `address`, an IPv4 address and a port, such as "127.0.0.1:9464". Port 0 selects any free port. Returns
+  /// bad_input if the text is no such address, and refused if the system does not allow listening there.
   [[nodiscard]] static Result<Metrics> open(const std::string& address);
 
   /// Appends the descriptors that poll() must watch. `now` is needed for the timeouts of connections.

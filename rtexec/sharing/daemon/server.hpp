@@ -55,8 +55,8 @@ class Server final : public ClientSink, private Connection::Listener {
   [[nodiscard]] Result<> run();
   /// Makes run() return. May be called on any thread and in a signal handler.
   void stop() noexcept;
-  /// Returns a counter for the heartbeat. It increases at least five times a second while run() makes progress and no
-  /// other thread blocks the dispatcher's lock. Any thread.
+  /// Returns a counter for the heartbeat. The counter increases at least five times a second while run() makes progress
+  /// and no other thread blocks the dispatcher's lock. Any thread.
   [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
 
  private:

@@ -2,7 +2,7 @@
 // only if an event cannot be recorded.
 //
 // Some streams cannot be queried by their handle: the per-thread stream, a stream about to be destroyed, and streams
-// for which the table has no room. For these streams, an event is recorded behind their work and queried instead.
+// for which the table has no free entry. For these streams, an event is recorded behind their work and queried instead.
 //
 // Threads: any thread may call mark(), follow() and forget(); mark() takes no lock. One thread at a time may call
 // idle(), await() and all_ended(). idle() and all_ended() must not run while work is submitted.

@@ -248,7 +248,7 @@ void ClientProcess::give_back(DevicePointer address) noexcept {
   const auto found = slot_at_.find(address);
   if (found == slot_at_.end()) return;
   memory_.place(found->second, 0);
-  unused_slots_.push_back(found->second); // has room for all slots
+  unused_slots_.push_back(found->second); // never allocates, because its capacity is reserved for all slots
   slot_at_.erase(found);
 }
 

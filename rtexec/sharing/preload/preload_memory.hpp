@@ -95,9 +95,8 @@ class DeviceMemory final : public client::ClientMemory {
   Bytes chunk_{0};
   hal::cuda::DevicePointer base_ = 0;
   std::vector<Slot> slots_;
-  std::vector<hal::cuda::AllocationHandle>
-      frames_;                  // by frame: handle of its chunk; 0: not yet received from the daemon
-  hal::InheritingMutex moving_; // guards the following members; chunks do not move during end()
+  std::vector<hal::cuda::AllocationHandle> frames_; // by frame; 0: the daemon has not sent this frame
+  hal::InheritingMutex moving_;                     // guards the following members; chunks do not move during end()
   Lane loads_, saves_;
   bool ended_ = false;
   std::atomic<std::uint64_t> placed_{0}, settled_{0}; // number of address changes: in total; at the last settle()

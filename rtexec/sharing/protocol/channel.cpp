@@ -11,8 +11,8 @@
 namespace rtexec::protocol {
 namespace {
 
-/// Maximum number of descriptors that are received with a message, although only one is allowed. All others must be
-/// closed. The kernel closes the descriptors above this maximum.
+/// Maximum number of descriptors that are received with a message, although the protocol allows only one descriptor.
+/// All others must be closed. The kernel closes the descriptors above this maximum.
 constexpr std::size_t descriptors_seen = 16;
 /// The size of the buffer for descriptors.
 constexpr std::size_t control_bytes = CMSG_SPACE(descriptors_seen * sizeof(int));

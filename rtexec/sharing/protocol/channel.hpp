@@ -25,7 +25,7 @@ struct Letter {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return std::span(content).first(size); }
   std::array<std::byte, longest_message> content;
   std::size_t size = 0;
-  config::Descriptor descriptor; // no descriptor (negative) if the message has none
+  config::Descriptor descriptor; // negative if the message has no descriptor
 };
 
 enum class Delivery : std::uint8_t {

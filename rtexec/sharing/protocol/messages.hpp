@@ -106,8 +106,9 @@ struct Welcome {
   std::uint32_t frames = 0;      // number of frames on the device; Entry::frame is below it
   std::uint32_t limit_slots = 0; // maximum number of slots of this client's arena
   Mode mode{};
-  std::uint32_t declared = 0;       // 1: a rule of the daemon's file declares the client, so Declare is refused
-  std::uint32_t agent_priority = 0; // SCHED_FIFO priority of the thread that carries out commands; 0: none
+  std::uint32_t declared = 0;       // 1: a rule of the daemon's file declares the client, so that Declare is refused
+  std::uint32_t agent_priority = 0; // SCHED_FIFO priority of the thread that executes commands; 0: no real-time
+                                    // priority
   std::uint32_t awake = 0;          // 1: cores are kept out of idle states, and waiting clients spin briefly
   std::uint32_t reserved = 0;
 };
@@ -209,14 +210,14 @@ struct StatusPart {
   std::uint32_t declared = 0;
   Activity activity{};
   std::uint32_t slots = 0, resident = 0, limit_slots = 0, violations = 0;
-  std::int64_t period_ns = 0, deadline_ns = 0, wcet_ns = 0, response_bound_ns = 0; // 0: none
+  std::int64_t period_ns = 0, deadline_ns = 0, wcet_ns = 0, response_bound_ns = 0; // 0: the client has no such value
   std::uint64_t jobs = 0, missed = 0, overruns = 0, failed = 0;
   std::int64_t longest_execution_ns = 0, longest_response_ns = 0;
   std::int64_t executed_ns = 0;        // total execution time of all ended jobs
   std::uint64_t loaded = 0, saved = 0; // numbers of chunks
 };
 
-/// The status of the daemon itself. It follows the parts of all clients.
+/// The status of the daemon itself. This message follows the parts of all clients.
 struct StatusEnd {
   static constexpr MessageKind kind = MessageKind::status_end;
   Header header;

@@ -1,5 +1,5 @@
-// The memory that one client and the daemon share: a memfd of fixed size. The daemon creates and seals it, so that
-// neither side can remove pages from the other. Each part has one writer. The daemon bases decisions only on the
+// The memory that one client and the daemon share: a memfd of fixed size. The daemon creates and seals the memfd, so
+// that neither side can remove pages from the other. Each part has one writer. The daemon bases decisions only on the
 // entries of the client's ring, and checks these entries.
 //
 // The thread that requests a job pushes EntryKind::request, raises `to_daemon_bell` and waits on State::bell for the
@@ -21,8 +21,8 @@
 
 namespace rtexec::protocol {
 
-/// The state of the client's latest job. It is shared as one word: the job's number, and the verdict in the lowest 8
-/// bits.
+/// The state of the client's latest job. The state is shared as one word: the job's number, and the verdict in the
+/// lowest 8 bits.
 enum class Verdict : std::uint8_t {
   waiting, // the job was requested, or was interrupted by Grow
   granted, // the client holds the device until it sends EntryKind::done; all its slots are resident
