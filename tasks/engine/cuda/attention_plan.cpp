@@ -6,11 +6,11 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr int max_shared = 99 << 10; // bytes of shared memory for a block on all architectures with these kernels
-constexpr int many_blocks = 128;     // keeps a large device busy
+constexpr int max_shared = 99 << 10; // bytes of shared memory that every architecture from sm_80 on allows a block
+constexpr int many_blocks = 128;     // minimum number of blocks that keeps a large device busy
 
 struct Row {
-  int element, chunk; // bytes of an element; elements in 16 bytes
+  int element, chunk; // size of an element in bytes; number of elements in 16 bytes
 };
 Row row_of(Precision precision) { return precision == Precision::fp16 ? Row{2, 8} : Row{4, 4}; }
 

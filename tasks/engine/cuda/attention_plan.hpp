@@ -10,8 +10,8 @@ namespace rtexec::tasks::cuda {
 
 inline constexpr int attention_architecture = 80; // first architecture (10 * major + minor) with these kernels
 
-/// Returns the launch of a Tensor Core kernel for `attention`, or nullopt if none supports it. Rows of q, k and v must
-/// begin at multiples of 16 bytes and have at most 128 elements.
+/// Returns the launch of a Tensor Core kernel that computes `attention`, or nullopt if no such kernel supports it. The
+/// rows of q, k and v must begin at multiples of 16 bytes and have at most 128 elements.
 [[nodiscard]] std::optional<Launch> plan_attention(const AttentionArguments& attention, Precision precision);
 
 /// Returns the name of the attention kernel for a precision. `size` is the maximum length of a row (32, 64 or 128), and

@@ -28,8 +28,8 @@ class Planner {
     }
   }
 
-  /// Plans the concatenations from the last to the first. If the inputs of a concatenation are the first inputs of a
-  /// later, longer one, it becomes a part of that one.
+  /// Plans the concatenations from the last to the first. Suppose that the inputs of one concatenation are the first
+  /// inputs of a later, longer concatenation. The shorter concatenation then becomes a part of the longer one.
   ConcatPlan plan() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
       const auto* concat = std::get_if<Concat>(&graph_.nodes[i].operation);
@@ -66,8 +66,8 @@ class Planner {
     return {static_cast<std::uint32_t>(plan_.groups.size() - 1), 0};
   }
 
-  /// Plans a concatenation along another axis than channels. The pixels of a part are then not evenly spaced as in an
-  /// image. So only kernels that support any spacing (`anywhere_`) can write the part.
+  /// Plans a concatenation along another axis than channels. In its buffer, the pixels of an input are not evenly
+  /// spaced as in an image. So only kernels that support any spacing (`anywhere_`) can write the input there.
   void place_along(std::size_t axis, const Node& node) {
     auto& whole = plan_.slots[node.output];
     const auto anywhere = [&](TensorId id) { return plan_.slots[id].group == Slot::none && anywhere_[id]; };
@@ -85,8 +85,8 @@ class Planner {
     if (part.group == Slot::none && written_[id] && !rows_[id] && slot.first % unit_ == 0) part = slot;
   }
 
-  /// Returns the tensor whose consecutive slices along the channels are the inputs of `node` from number `first` on.
-  /// Returns nullopt if there is none.
+  /// Checks whether the inputs of `node`, from number `first` on, begin with all consecutive slices of one tensor along
+  /// its channels. Returns that tensor, or nullopt if there is no such tensor.
   std::optional<TensorId> sliced(const Node& node, std::size_t first) const {
     const auto* slice = slices_[node.inputs[first]];
     if (!slice) return std::nullopt;
@@ -106,7 +106,7 @@ class Planner {
                : std::nullopt;
   }
 
-  /// Returns the first input's slot if all inputs of `node` are already adjacent in one group; else nullopt.
+  /// Returns the slot of the first input if all inputs of `node` are already adjacent in one group; otherwise nullopt.
   std::optional<Slot> adjacent_inputs(const Node& node) const {
     const auto first = plan_.slots[node.inputs.front()];
     if (first.group == Slot::none || plan_.groups[first.group].axis != 1) return std::nullopt;
@@ -122,9 +122,9 @@ class Planner {
   const Graph& graph_;
   const std::vector<bool>& rows_;
   std::int64_t unit_;
-  std::vector<bool> written_;       // a kernel writes the tensor and can skip channels between pixels
-  std::vector<bool> anywhere_;      // the tensor's kernel can also skip pixels
-  std::vector<const Node*> slices_; // the View node that makes the tensor, or null
+  std::vector<bool> written_;       // for each tensor, true if a kernel writes it and can skip channels between pixels
+  std::vector<bool> anywhere_;      // for each tensor, true if its kernel can also skip pixels
+  std::vector<const Node*> slices_; // for each tensor, the View node that computes it, or null
   ConcatPlan plan_;
 };
 

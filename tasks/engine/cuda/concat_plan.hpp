@@ -18,14 +18,14 @@ struct ConcatPlan {
   struct Group {
     Shape shape;            // shape of the whole concatenation
     std::size_t axis = 1;   // 1: channels
-    std::int64_t pixel = 1; // elements from one pixel to the next
+    std::int64_t pixel = 1; // number of elements from one pixel to the next
   };
   std::vector<Slot> slots;   // one for each tensor
-  std::vector<Group> groups; // concatenations, each with one buffer
+  std::vector<Group> groups; // one for each planned concatenation; each group has one buffer
 };
 
 /// Plans the concatenations of `graph`. Every slot along the channels begins at a multiple of `unit` elements. `rows`
-/// is the result of row_layout(): it is true for a tensor that is stored row-major, not as an image.
+/// is the result of row_layout(): for each tensor, true if it is stored row-major, not as an image.
 [[nodiscard]] ConcatPlan plan_concats(const Graph& graph, const std::vector<bool>& rows, std::int64_t unit);
 
 } // namespace rtexec::tasks::cuda

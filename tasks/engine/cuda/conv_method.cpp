@@ -109,7 +109,8 @@ Result<ConvMethod> parse_conv_method(std::string_view line) {
 
 ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
   const auto arguments = aligned_arguments(call);
-  constexpr int few_pixels = 8; // for at most this many, one warp for each output uses more of the device than tiles
+  /// Up to this many pixels, one warp for each output uses more of the device than tiles do.
+  constexpr int few_pixels = 8;
   const int pixels = arguments.batch * arguments.out_height * arguments.out_width;
   if (is_depthwise(arguments) || (!arguments.whole && pixels <= few_pixels)) return {};
   const auto choice = default_conv(precision, arguments);

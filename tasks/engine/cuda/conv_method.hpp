@@ -33,23 +33,23 @@ struct ConvMethod {
 /// These pointers must not be dereferenced.
 [[nodiscard]] ConvArguments aligned_arguments(const ConvCall& call);
 
-/// Returns a text that describes everything on which the call's speed and the applicable methods depend. Of several
-/// calls with the same text, only one result is measured.
+/// Returns a text that describes everything on which the call's speed and the applicable methods depend. Calls with the
+/// same text share one measurement.
 [[nodiscard]] std::string geometry_of(const ConvCall& call);
 [[nodiscard]] std::string to_text(const ConvMethod& method);
-/// Parses a text of to_text(). Returns bad_input if the text names no method.
+/// Parses the result of to_text(). Returns bad_input if the text names no method.
 [[nodiscard]] Result<ConvMethod> parse_conv_method(std::string_view text);
 
-/// Returns a method for `call` that works on any device. Does not measure.
+/// Returns a method for `call` that works on any device, without measuring.
 [[nodiscard]] ConvMethod default_conv_method(Precision precision, const ConvCall& call);
-/// True if `method` can compute `call`. For this project's own kernels it checks storage and alignment, and for matrix
-/// products shapes.
+/// True if `method` can compute `call`. For this project's own kernels, checks the storage, the precision, the
+/// alignment and the number of splits. For a library, checks whether it supports the operation.
 [[nodiscard]] bool computes(const ConvMethod& method, Precision precision, const ConvCall& call);
 
 /// True if the convolution is a product of two matrices, which cuBLAS can compute.
 [[nodiscard]] bool is_matrix_product(const ConvArguments& arguments);
-/// True if cuDNN can compute the whole operation in one fused call. It needs a bias, and ReLU or no activation. The
-/// activation must be applied after the residual is added.
+/// True if cuDNN can compute the whole operation in one fused call. The operation must have a bias, and either ReLU or
+/// no activation. It must apply the activation after it has added the residual.
 [[nodiscard]] bool can_fuse(const ConvCall& call);
 
 } // namespace rtexec::tasks::cuda

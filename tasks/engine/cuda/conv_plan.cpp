@@ -7,13 +7,13 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr int piece = 128;       // bytes of a row that are multiplied at once
-constexpr int row = piece + 16;  // bytes between rows in shared memory
-constexpr int alignment = 16;    // alignment of copied chunks, bytes
+constexpr int piece = 128;       // number of bytes of each row that are multiplied in one iteration
+constexpr int row = piece + 16;  // bytes from one row to the next in shared memory
+constexpr int alignment = 16;    // alignment of copied 16-byte chunks, in bytes
 constexpr int matrix_units = 80; // first architecture with these Tensor Core kernels
 constexpr int clusters = 90;
 
-constexpr int min_shared = 48 << 10; // bytes of shared memory for a block on every architecture
+constexpr int min_shared = 48 << 10; // shared memory, in bytes, that every architecture allows a block
 
 /// Returns the maximum shared memory of a block in bytes (CUDA C++ Programming Guide, compute capabilities).
 int max_shared(int architecture) {
@@ -71,15 +71,15 @@ int pieces(const ConvVariant& variant, const ConvArguments& conv) {
   return up(conv.kernel_h * conv.kernel_w * conv.channels * storage_size(variant.math), piece);
 }
 
-/// Returns the number of tiles of `conv`. Without splits it is the number of blocks.
+/// Returns the number of tiles of `conv`. If the sum is not split, this is also the number of blocks.
 int tiles(const ConvVariant& variant, const ConvArguments& conv) {
   return up(pixels(conv), variant.rows) * up(conv.out_channels, variant.columns) * conv.groups;
 }
 
 bool aligned(const void* address) { return reinterpret_cast<std::uintptr_t>(address) % alignment == 0; }
 
-/// True if most of the work on tiles is useful. At most half of a tile's columns may be beyond the group's channels,
-/// and at most half of its rows beyond the pixels.
+/// True if most of the work on tiles is useful. At most half of a tile's columns may lie beyond the group's channels,
+/// and at most half of its rows beyond the last pixel. The limits are looser for small tiles and small sizes.
 bool fits(const ConvVariant& variant, const ConvArguments& conv) {
   const auto waste = [](int size, int unit) { return up(size, unit) * unit > 2 * std::max(size, 8); };
   return !waste(conv.out_channels, variant.columns) &&
@@ -94,14 +94,15 @@ ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
   return precision == Precision::tf32 ? ConvMath::tf32 : ConvMath::tf32x3;
 }
 
-/// True if it is worthwhile to measure `variant` for `conv`, judging by its arithmetic.
+/// True if `variant` has an arithmetic that is worth measuring for `conv`. `matrix` is true if the device has Tensor
+/// Cores.
 bool computes(const ConvVariant& variant, Precision precision, const ConvArguments& conv, bool matrix) {
   const bool as_precise = precision == Precision::fp32 && !conv.whole && variant.math == ConvMath::simt_f;
   return variant.math == math_of(precision, conv, matrix) || as_precise;
 }
 
-/// Returns the numbers of splits to measure: 1, and those with which the blocks fill the device about one to four
-/// times.
+/// Returns the numbers of splits to measure: 1, and the numbers with which there are about one, two, three and four
+/// blocks for each multiprocessor.
 std::vector<int> splits_to_try(const ConvVariant& variant, const ConvArguments& conv, int multiprocessors) {
   const int most = max_splits(variant, conv);
   std::vector<int> splits{1};
@@ -191,7 +192,7 @@ std::vector<ConvChoice> conv_candidates(Precision precision, int architecture, i
 
 ConvChoice default_conv(Precision precision, const ConvArguments& conv) {
   const ConvMath math = math_of(precision, conv, false);
-  constexpr int multiprocessors = 32; // of a medium-sized device
+  constexpr int multiprocessors = 32; // number of multiprocessors of a medium-sized device
   ConvChoice best;
   int best_blocks = 0;
   for (const ConvVariant& variant : table) {

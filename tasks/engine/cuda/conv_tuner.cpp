@@ -21,12 +21,14 @@ namespace api = hal::cuda;
 constexpr std::size_t max_workspace = std::size_t{256} << 20;
 constexpr std::size_t workspace_worth_having = std::size_t{16} << 20;
 constexpr std::size_t counter_bytes = std::size_t{4} << 20;
-// The number of floating-point operations above which the simple kernels are never the fastest.
+// Above this number of floating-point operations, the simple kernels are never the fastest. They are then measured only
+// if no tuned kernel applies.
 constexpr double slow_for_simple = 2e9;
-constexpr std::size_t repetitions = 12; // number of calls in a graph
+constexpr std::size_t repetitions = 12; // number of calls in a captured graph
 constexpr int launches = 7;
-constexpr double cutoff = 2;         // a candidate that is slower than this times the best time is not launched again
-constexpr std::byte untouched{0xff}; // fills memory before a call, so that writes are detected
+/// If a measured time of a candidate exceeds this factor times the best time, the candidate is not launched again.
+constexpr double cutoff = 2;
+constexpr std::byte untouched{0xff}; // fills y before a call, so that writes outside the result are detected
 
 /// Device memory that the destructor frees.
 class Allocation {
@@ -49,10 +51,10 @@ class Allocation {
   Buffer buffer_;
 };
 
-/// The memory that all measurements share.
+/// The device memory that all measurements share.
 struct Workplace {
   Allocation constants, scratch;
-  std::size_t workspace; // bytes of scratch for the largest workspace
+  std::size_t workspace; // maximum size of a workspace in `scratch`, in bytes
 };
 
 enum Part : std::uint32_t { x_part, residual_part, y_part, workspace_part, counters_part, part_count };
@@ -66,13 +68,13 @@ int stride_of(const ConvCall& call, Part part) {
   const auto& a = call.arguments;
   return part == x_part ? a.x_stride : part == y_part ? a.y_stride : a.residual_stride;
 }
-/// Returns the storage of one operand of `call`, in a network whose floats have the storage `storage`.
+/// Returns the storage of one operand of `call`. `storage` is the storage of floats in the network.
 Storage storage_of(const ConvCall& call, Part part, Storage storage) {
   const auto& a = call.arguments;
   if (!a.whole) return storage;
   return part == x_part ? Storage::s8 : part == y_part ? a.y_storage : a.residual_storage;
 }
-/// Returns the bytes of an operand, including room for the misalignment of its location.
+/// Returns the size of an operand in bytes, with space for an unaligned first address.
 std::size_t bytes_of(const ConvCall& call, Part part, Storage storage) {
   return pixels_of(call, part) * static_cast<std::size_t>(stride_of(call, part)) *
              size_of(storage_of(call, part, storage)) +
@@ -105,9 +107,9 @@ class Tuner {
     return copied(place_.constants.address(), program_.constants.data(), program_.constants.size());
   }
 
-  /// Returns the fastest method for `calls`, which have the same geometry. The calls are measured in turn, so that
-  /// their weights come from the same place as in the network: the weights of many calls come from memory, not from the
-  /// cache.
+  /// Returns the fastest method for `calls`, which have the same geometry. `standard` is the default method. The calls
+  /// are measured in turn. So weights are in the cache or in memory as in the network: weights of many calls do not fit
+  /// into the cache.
   Result<ConvMethod> fastest(const std::vector<const ConvCall*>& calls, const ConvMethod& standard) {
     turns_.clear();
     for (const auto* each : calls) turns_.push_back(moved(*each));
@@ -123,7 +125,7 @@ class Tuner {
       if (device_.fault())
         return Unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"}
                                   : seconds.error());
-      if (!seconds || *seconds >= *least) continue; // skips a method that fails or is not faster
+      if (!seconds || *seconds >= *least) continue; // skips a method that failed or is not faster
       *least = *seconds;
       best = candidate;
     }
@@ -139,7 +141,7 @@ class Tuner {
     return {};
   }
 
-  /// Returns the call with its operands in the tuner's memory. They have their original alignment.
+  /// Returns a copy of the call with its operands in the tuner's memory. The operands keep their alignment.
   static ConvCall moved(const ConvCall& original) {
     auto call = original;
     const auto to = [](MemoryLocation& place, Part part) {
@@ -197,8 +199,8 @@ class Tuner {
                            {MemoryLocation::Region::buffer, counters_part, 0}, addresses());
   }
 
-  /// Runs the call once, over memory that is filled with `untouched` (NaN as floats), and returns the result y. Returns
-  /// unsupported if the call writes anywhere else.
+  /// Runs the call once and returns its result y. Before the call, fills the memory of y with `untouched` (NaN as
+  /// floats). Returns unsupported if the call writes to that memory outside of the result.
   Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
     const auto bytes = bytes_of(call, y_part, program_.storage);
     auto* y = place_.scratch.address() + offsets_[y_part];
@@ -214,8 +216,8 @@ class Tuner {
     return values_of(call, image.data() + call.y.offset);
   }
 
-  /// True if the memory around and between the pixels of y is unchanged. In the network y may be a slice of a
-  /// concatenation.
+  /// True if the call has not changed the memory around and between the pixels of y. In the network, that memory may
+  /// belong to other tensors, because y may be a slice of a concatenation.
   [[nodiscard]] bool keeps_neighbours(const ConvCall& call, std::span<const std::byte> image) const {
     const auto size = size_of(storage_of(call, y_part, program_.storage));
     const auto pixel = static_cast<std::size_t>(call.arguments.y_stride) * size;
@@ -255,7 +257,8 @@ class Tuner {
     }
   }
 
-  /// Returns the tolerance for a call. It is 0 for int8, because sums of integers are the same in any order.
+  /// Returns the tolerance for a call. For int8 it is 0, because the order of additions does not change sums of
+  /// integers.
   [[nodiscard]] double tolerance_of(const ConvCall& call) const {
     return call.arguments.whole ? 0 : tolerance(program_.precision);
   }
@@ -310,8 +313,8 @@ class Tuner {
     return seconds_of(method, least);
   }
 
-  /// Issues a short kernel of this project, as most calls of a network have one before and after them. Between kernels
-  /// of this project, a kernel may begin before the previous one has ended.
+  /// Issues a short kernel of this project. In a network, most calls have such a kernel before and after them. A kernel
+  /// of this project may overlap the end of the previous kernel of this project.
   Result<> issue_neighbour() {
     CopyArguments arguments;
     arguments.x_view = arguments.y_view = kernel_view({1}, {1});
@@ -322,7 +325,8 @@ class Tuner {
                            addresses());
   }
 
-  /// Returns the median time of one repetition with its neighbour kernel, in seconds.
+  /// Returns the median time of one call together with one neighbour kernel, in seconds. `least` is the best time so
+  /// far.
   Result<double> seconds_of(const ConvMethod& method, double least) {
     const auto graph = device_.capture([&] {
       executor_.begin();
@@ -338,7 +342,7 @@ class Tuner {
     for (int i = 0; i <= launches; ++i) {
       const auto time = launch(*graph);
       if (!time) return time;
-      if (i == 0) continue; // the first launch warms up
+      if (i == 0) continue; // the first launch is a warm-up
       times.push_back(*time / static_cast<double>(repetitions));
       if (times.back() > cutoff * least) break;
     }
@@ -365,12 +369,12 @@ class Tuner {
   hal::CudaDevice& device_;
   const Program& program_;
   Workplace place_;
-  std::vector<ConvCall> turns_; // the calls that are measured in turn
+  std::vector<ConvCall> turns_; // the calls of one geometry, which are measured in turn
   std::array<std::size_t, part_count> offsets_{};
   std::array<api::Event, 2> events_{};
 };
 
-/// Returns the maximum memory that a convolution of the program needs for its operands and counters together.
+/// Returns the maximum size of the operands of one convolution of the program, plus the counters, in bytes.
 std::size_t operand_bytes(const Program& program) {
   std::size_t most = 0;
   for (const auto& call : program.calls)

@@ -1,9 +1,10 @@
 // Measures on a device which method computes each convolution of a program (program.hpp) fastest.
 //
-// Each geometry is measured once, in the tuner's own memory. A candidate must first reproduce the result of the default
-// method within a bound that depends on the precision, and must write nothing else. Then a graph of several repetitions
-// is timed, and the method with the smallest median wins. A convolution that a library does not support is skipped for
-// that library. If a library cannot be used at all, the tuner adds a note and measures the other methods.
+// Each geometry (geometry_of()) is measured once, in the tuner's own memory. The result of a candidate must agree with
+// the result of the default method within a tolerance that depends on the precision. The candidate must not write
+// outside of its result. Then a graph of several repetitions is timed, and the method with the smallest median time is
+// chosen. If a library does not support a convolution, its methods are skipped for that convolution. If a library
+// cannot be used at all, the tuner adds a note and measures the other methods.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,20 +25,20 @@ struct TunedConvolutions {
     std::string geometry;
     ConvMethod method;
   };
-  std::vector<ConvMethod> methods; // for each call of the program
+  std::vector<ConvMethod> methods; // chosen method for each call of the program
   std::vector<Choice> choices;     // one for each geometry, sorted by `geometry`
-  std::vector<std::string> notes;  // one line for each library that was not measured, with the reason
+  std::vector<std::string> notes;  // for each library that was not measured, one line with the reason
 };
 
-/// Measures the convolutions of `program`. `methods` has one entry for each call; the entries of calls that are no
-/// convolutions stay. Returns cancelled if `progress` returns false.
+/// Measures the convolutions of `program`. `methods` has one entry for each call; the entries of other calls than
+/// convolutions are returned unchanged. Returns cancelled if `progress` returns false.
 [[nodiscard]] Result<TunedConvolutions> tune_convolutions(hal::CudaDevice& device, const Program& program,
                                                           std::span<const ConvMethod> methods,
                                                           const Executor::Options& options,
                                                           const TuningProgress& progress);
 
-/// Returns the maximum difference of a candidate's result from that of the default method, as a fraction of the largest
-/// result.
+/// Returns the maximum difference between the results of a candidate and of the default method, as a fraction of the
+/// largest result.
 [[nodiscard]] double tolerance(Precision precision);
 
 } // namespace rtexec::tasks::cuda

@@ -47,8 +47,8 @@ Result<std::unique_ptr<Cublas>> Cublas::open(hal::cuda::Stream stream) {
 
 Result<std::unique_ptr<Cublas>> Cublas::open(const CublasFunctions& functions, hal::cuda::Stream stream) {
   std::unique_ptr<Cublas> cublas(new Cublas(functions));
-  // Each product has its own workspace. The one that cuBLAS allocates for itself would be 32 MiB on large GPUs. If the
-  // user has set the variable, that setting stays.
+  // Each product has its own workspace. So this setting keeps the workspace small that cuBLAS allocates for itself,
+  // which would be 32 MiB on large GPUs. If the user has set the variable, the user's setting is not overwritten.
   constexpr int keep = 0;
   if (::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", keep) != 0)
     return fail(Errc::out_of_memory, "setting CUBLAS_WORKSPACE_CONFIG failed");
@@ -88,8 +88,8 @@ Result<> Cublas::multiply(const ConvArguments& product, Precision precision, voi
                                                      : F::compute_pedantic;
   const int pixels = product.batch * product.out_height * product.out_width;
   constexpr float one = 1, zero = 0;
-  // cuBLAS is column-major. So this call computes y' = weights * x', where ' means the transpose of a matrix that is
-  // row-major in memory.
+  // cuBLAS stores matrices column-major. So this call computes y' = weights * x'. Here ' denotes the transpose of a
+  // matrix that is row-major in memory.
   return checked(call_.multiply(handle_, F::transposed, F::plain, product.out_channels, pixels, product.channels, &one,
                                 product.weights, type, product.channels, product.x, type, product.x_stride, &zero,
                                 product.y, type, product.y_stride, compute, F::default_algorithm),

@@ -1,6 +1,6 @@
-// The matrix product of cuBLAS (versions 10 to 13), which is opened at run time. Types and values are those of its ABI;
-// a test compares them with cublas_api.h if that is installed. Used during set-up only: all calls are captured into a
-// CUDA graph.
+// The matrix product of cuBLAS (versions 10 to 13). The library is opened at run time. Types and values agree with its
+// ABI; a test compares them with cublas_api.h if that file is installed. Used during set-up only: all calls are
+// captured into a CUDA graph, or run while tuning.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -30,19 +30,19 @@ struct CublasFunctions {
   static constexpr int plain = 0, transposed = 1;         // cublasOperation_t
   static constexpr int data_float = 0, data_half = 2;     // cudaDataType
   static constexpr int default_math = 0, tensor_math = 1; // cublasMath_t
-  /// Values of cublasComputeType_t; before version 11 the parameter is a cudaDataType.
+  /// Values of cublasComputeType_t. Before version 11, the corresponding parameter is a cudaDataType.
   static constexpr int compute_float = 68, compute_pedantic = 69, compute_tf32 = 77;
   static constexpr int default_algorithm = -1; // cublasGemmAlgo_t
 };
 
 class Cublas {
  public:
-  /// The size of the workspace of every measured product. The size that NVIDIA recommends for its largest GPUs is not
-  /// faster for one image.
+  /// The size of the workspace of every measured product. NVIDIA recommends a larger workspace for its largest GPUs,
+  /// but that is not faster for a single image.
   static constexpr std::size_t workspace_bytes = std::size_t{8} << 20;
 
-  /// Opens this machine's cuBLAS for work in `stream`. The device's context must be current. Returns unsupported if
-  /// cuBLAS is not installed; the message names the package to install.
+  /// Opens this machine's cuBLAS, which will issue its work to `stream`. The device's context must be current. Returns
+  /// unsupported if cuBLAS is not installed; the message names the package to install.
   [[nodiscard]] static Result<std::unique_ptr<Cublas>> open(hal::cuda::Stream stream);
   [[nodiscard]] static Result<std::unique_ptr<Cublas>> open(const CublasFunctions& functions, hal::cuda::Stream stream);
   ~Cublas();

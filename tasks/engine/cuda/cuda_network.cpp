@@ -18,7 +18,7 @@ using namespace cuda;
 namespace {
 
 constexpr std::string_view separator = " = ";
-constexpr std::string_view note = "# "; // begins a line that is a note, not a choice
+constexpr std::string_view note = "# "; // begins a line of the tuning that is a note, not a choice
 
 std::size_t count(const Network::Port& port) { return port.bytes.size() / size_of(port.type); }
 
@@ -229,7 +229,8 @@ Result<> CudaNetwork::clear_counters(const Addresses& addresses) {
                           addresses);
 }
 
-/// Returns the index of the first call of segment number `segment`, or the number of calls if there is no such segment.
+/// Returns the index of the first call of segment number `segment`. Returns the number of calls if there is no such
+/// segment.
 std::size_t CudaNetwork::first_call(std::size_t segment) const {
   if (segment == 0) return 0;
   return segment < segment_ends_.size() ? plan_.layer_times[first_layer(segment)] - 1 : program_.calls.size();

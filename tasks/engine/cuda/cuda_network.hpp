@@ -46,7 +46,8 @@ class CudaNetwork final : public GpuNetwork {
     return tasks::live_ranges(plan_.lifetimes, plan_.layer_times);
   }
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override;
-  /// Cuts the network into segments. Returns out_of_memory if it would need more than max_scratch.
+  /// Cuts the network into segments, after each layer in `after`. Returns out_of_memory if the network would then need
+  /// more than max_scratch.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   [[nodiscard]] const cuda::ScratchPlan& plan() const { return plan_; }
@@ -56,8 +57,8 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return program_.constants; }
   void release_image() noexcept override { program_.constants = std::vector<std::byte>(); }
-  /// Returns for each buffer of the program its address if it is outside of scratch, otherwise null. `carry` is the
-  /// address of the carry, the memory that is preserved across preemption.
+  /// Returns one entry for each buffer of the program: its address if the buffer is outside of scratch, otherwise null.
+  /// `carry` is the address of the carry, the memory that is preserved across preemption.
   [[nodiscard]] std::vector<std::byte*> outside(std::byte* carry) const;
 
   [[nodiscard]] Result<> choose(std::vector<cuda::ConvMethod> methods, std::vector<std::uint32_t> cuts);
@@ -69,14 +70,14 @@ class CudaNetwork final : public GpuNetwork {
   [[nodiscard]] Result<> issue_segment(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> issue_calls(std::size_t segment, const cuda::Addresses& addresses);
   [[nodiscard]] std::size_t first_call(std::size_t segment) const;
-  // These two functions have no effect if the elements are already in place.
+  // stage_input() and stage_output() have no effect if kernels access the elements directly in the port's memory.
   [[nodiscard]] Result<> stage_input(std::size_t input, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> stage_output(std::size_t output, const cuda::Addresses& addresses);
   [[nodiscard]] Result<> clear_counters(const cuda::Addresses& addresses);
 
   cuda::Program program_;
   Options options_;
-  std::vector<std::optional<std::uint32_t>> in_place_; // by port: the program's buffer in the port's memory
+  std::vector<std::optional<std::uint32_t>> in_place_; // for each port: the buffer in the port's memory, if any
   std::vector<cuda::ConvMethod> methods_;              // for each call of the program
   std::vector<std::uint32_t> cuts_;                    // the layers after which the network is cut
   cuda::ScratchPlan plan_;

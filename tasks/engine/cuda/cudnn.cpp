@@ -16,8 +16,8 @@ constexpr Status not_supported = 3000;       // the same status since version 9,
 constexpr Status bad_parameter_before_9 = 3;
 constexpr Status bad_parameter = 2000;
 
-/// True if the status means that the algorithm does not support this convolution. This is common while methods are
-/// searched.
+/// True if the status means that the algorithm does not support this convolution. This is common while the tuner tries
+/// algorithms.
 bool says_no(Status status, std::size_t version) {
   if (version < 90000) return status == not_supported_before_9 || status == bad_parameter_before_9;
   return status / 1000 == not_supported / 1000 || status / 1000 == bad_parameter / 1000;
@@ -76,7 +76,7 @@ class Descriptor {
 
 } // namespace
 
-/// The cuDNN descriptors of a convolution. `status` is the first error.
+/// The cuDNN descriptors of a convolution. `status` is the first error that occurred.
 class Cudnn::Description {
  public:
   Description(const CudnnFunctions& call, const ConvArguments& conv, Precision precision)
@@ -131,7 +131,7 @@ class Cudnn::Description {
     try_to([&] { return call_.set_tensor(tensor.handle, type_, n, c, h, w, h * w * pixel, 1, w * pixel, pixel); });
   }
 
-  /// Returns the math type of cuDNN for `precision`. Before version 8, cuDNN computes floats on CUDA cores only.
+  /// Returns cuDNN's math type for `precision`. Before version 8, cuDNN computes floats on CUDA cores only.
   [[nodiscard]] int math(Precision precision) const {
     if (precision == Precision::fp16) return CudnnFunctions::tensor_math;
     return precision == Precision::fp32 && call_.version() >= 8000 ? CudnnFunctions::multiply_add

@@ -1,6 +1,6 @@
-// The legacy convolution API of cuDNN (versions 7 to 9), which is opened at run time. Types and values are those of its
-// ABI; a test compares them with cudnn.h if that is installed. Used during set-up only: all calls are captured into a
-// CUDA graph.
+// The legacy convolution API of cuDNN (versions 7 to 9). The library is opened at run time. Types and values agree with
+// its ABI; a test compares them with cudnn.h if that file is installed. Used during set-up only: all calls are captured
+// into a CUDA graph, or run while tuning.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -58,14 +58,14 @@ struct CudnnFunctions {
   static constexpr int algorithms = 8, implicit_precomputed_gemm = 1;       // cudnnConvolutionFwdAlgo_t
 };
 
-/// Returns the functions of this machine's cuDNN, which is opened once. Returns unsupported if cuDNN is not installed;
-/// the message names the package to install.
+/// Returns the functions of this machine's cuDNN, which is opened at the first call. Returns unsupported if cuDNN is
+/// not installed; the message names the package to install.
 [[nodiscard]] const Result<CudnnFunctions>& cudnn_functions();
 
 class Cudnn {
  public:
-  /// Opens this machine's cuDNN for work in `stream`. The device's context must be current. Returns unsupported if
-  /// cuDNN is not installed; the message names the package to install.
+  /// Opens this machine's cuDNN, which will issue its work to `stream`. The device's context must be current. Returns
+  /// unsupported if cuDNN is not installed; the message names the package to install.
   [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(hal::cuda::Stream stream);
   [[nodiscard]] static Result<std::unique_ptr<Cudnn>> open(const CudnnFunctions& functions, hal::cuda::Stream stream);
   ~Cudnn();
@@ -74,18 +74,18 @@ class Cudnn {
 
   [[nodiscard]] std::string version() const;
 
-  /// Returns the bytes of workspace that `algorithm` needs. Returns unsupported if cuDNN cannot compute `conv` with
-  /// that algorithm.
+  /// Returns the size of the workspace that `algorithm` needs, in bytes. Returns unsupported if cuDNN cannot compute
+  /// `conv` with that algorithm.
   [[nodiscard]] Result<std::size_t> workspace(const ConvArguments& conv, Precision precision, int algorithm) const;
   struct Scratch {
     void* memory = nullptr;
     std::size_t bytes = 0;
   };
-  /// Computes y = conv(x, weights), with the pointers in `conv`.
+  /// Computes y = conv(x, weights). The pointers in `conv` must be set.
   [[nodiscard]] Result<> convolve(const ConvArguments& conv, Precision precision, int algorithm,
                                   Scratch workspace) const;
-  /// Computes as convolve() does, adds the residual and `bias` (in the storage of the tensors), and applies the
-  /// activation (none or ReLU).
+  /// Computes y = activation(conv(x, weights) + bias + residual). The activation is none or ReLU. `bias` has the
+  /// storage of the tensors.
   [[nodiscard]] Result<> convolve_fused(const ConvArguments& conv, Precision precision, int algorithm,
                                         Scratch workspace, const void* bias) const;
 

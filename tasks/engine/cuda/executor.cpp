@@ -13,10 +13,10 @@ namespace {
 
 namespace api = hal::cuda;
 
-// The first architecture whose kernels can start before the previous kernel has ended.
+// The first architecture on which a kernel can start before the previous kernel has ended.
 constexpr int first_to_overlap = 90;
 
-/// Returns the conversion that `type` needs. float64 does not occur, because lower() refuses it.
+/// Returns the conversion that elements of `type` need. `type` is never float64, because lower() refuses it.
 Outside outside(ElementType type) {
   switch (type) {
   case ElementType::float32: return Outside::f32;
@@ -27,7 +27,7 @@ Outside outside(ElementType type) {
 }
 
 ConvertArguments conversion(ElementType type, std::size_t count) {
-  constexpr unsigned four_signs = 0x80808080U; // the bits that Storage::u8 inverts
+  constexpr unsigned four_signs = 0x80808080U; // sign bits of four bytes, which Storage::u8 stores inverted
   ConvertArguments arguments;
   arguments.count = static_cast<long long>(is_integer(type) ? count * size_of(type) : count);
   arguments.flip = type == ElementType::uint8 ? four_signs : 0;
@@ -43,7 +43,7 @@ bool by_library(const ConvMethod& method) {
 std::byte* Addresses::operator()(const MemoryLocation& place) const {
   switch (place.region) {
   case MemoryLocation::Region::none: return nullptr;
-  // The cast is safe, because kernels only read constants.
+  // The cast is safe, because kernels never write constants.
   case MemoryLocation::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
   case MemoryLocation::Region::buffer:
     if (place.buffer < elsewhere.size() && elsewhere[place.buffer]) return elsewhere[place.buffer] + place.offset;
@@ -193,8 +193,8 @@ Result<> Executor::issue(const ConvCall& call, const ConvMethod& method, const M
                addresses);
 }
 
-/// Returns unsupported if the device cannot execute the chosen kernel. Such a kernel would have no effect or a wrong
-/// one.
+/// Returns unsupported if the device cannot execute the chosen kernel. On such a device, the kernel would have no
+/// effect or give a wrong result.
 Result<> Executor::device_computes(const ConvChoice& choice) const {
   const int needed = choice.in_cluster ? std::max(choice.variant->minimum_architecture, cluster_architecture)
                                        : choice.variant->minimum_architecture;
@@ -217,7 +217,8 @@ Result<> Executor::convolve_by_library(const ConvCall& call, const ConvArguments
   return done ? finish_sums(call, addresses) : done;
 }
 
-/// Completes the sums that a library computed without an epilogue: adds bias and residual, and applies the activation.
+/// Completes the result of a library call that computed only the sums: adds bias and residual, and applies the
+/// activation.
 Result<> Executor::finish_sums(const ConvCall& call, const Addresses& addresses) {
   const auto& a = call.arguments;
   const auto storage = precision_ == Precision::fp16 ? Storage::f16 : Storage::f32;

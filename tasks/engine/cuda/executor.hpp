@@ -20,8 +20,9 @@ namespace rtexec::tasks::cuda {
 struct Addresses {
   const std::byte* constants = nullptr;
   std::byte* scratch = nullptr;
-  std::span<const std::size_t> offsets;    // for each buffer, its offset in scratch
-  std::span<std::byte* const> elsewhere{}; // for each buffer, its address outside of scratch, or null; may be shorter
+  std::span<const std::size_t> offsets; // for each buffer, its offset in scratch
+  /// For each buffer, its address outside of scratch, or null. The span may be shorter than the list of buffers.
+  std::span<std::byte* const> elsewhere{};
 
   [[nodiscard]] std::byte* operator()(const MemoryLocation& place) const;
 };
@@ -33,21 +34,21 @@ struct ConvNeeds {
 };
 [[nodiscard]] ConvNeeds needs_of(const ConvCall& call, const ConvMethod& method);
 
-/// The device-visible memory of an input or output, dense and row-major. Its address is known now, or only when a
-/// captured graph runs.
+/// The device-visible memory of an input or output, dense and row-major. The address is either known now (`bytes`), or
+/// is read when a captured graph runs (`linked`).
 struct OuterPlace {
   std::byte* bytes = nullptr;
-  void* const* linked = nullptr; // points to the memory that holds the address when the graph runs
+  void* const* linked = nullptr; // points to the pointer that the graph reads when it runs, or null
 };
 
 class Executor {
  public:
   struct Options {
     std::span<const KernelImage> images = kernel_images();
-    /// Enables programmatic dependent launch (programmatic stream serialization) from sm_90 on. Each of this project's
-    /// kernels then waits for the previous kernel by itself.
+    /// Enables programmatic dependent launch (programmatic stream serialization) from sm_90 on. A kernel may then start
+    /// before the previous kernel has ended. Each of this project's kernels waits for the previous kernel by itself.
     bool overlap_launches = true;
-    bool libraries = true; // cuDNN and cuBLAS may be used
+    bool libraries = true; // allows the use of cuDNN and cuBLAS
   };
 
   /// Opens an executor and makes the device's context current on this thread. Returns refused if the build has no
@@ -65,15 +66,15 @@ class Executor {
   /// Issues a convolution. The library that `method` uses must be open.
   [[nodiscard]] Result<> issue(const ConvCall& call, const ConvMethod& method, const MemoryLocation& workspace,
                                const MemoryLocation& counters, const Addresses& addresses);
-  /// Convert an input to the network's memory (`stage_input`), and an output from it (`stage_output`). A kernel does
-  /// this even for host memory, where a copy node of the graph would be usual. A copy node may wait without limit for a
-  /// copy engine that swapping keeps busy (6 s were seen on an H200).
+  /// Convert an input to the network's memory (`stage_input`), and an output from the network's memory
+  /// (`stage_output`). A kernel converts even from and to host memory, where a copy node of the graph would be usual. A
+  /// copy node may wait without limit for a copy engine that swapping keeps busy (6 s were seen on an H200).
   [[nodiscard]] Result<> stage_input(std::byte* to, ElementType type, const OuterPlace& from, std::size_t count);
   [[nodiscard]] Result<> stage_output(const OuterPlace& to, ElementType type, const std::byte* from, std::size_t count);
-  /// Records an event. Each run of the captured graph sets the event's time.
+  /// Records an event in the stream. Each run of the captured graph sets the event's time anew.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 
-  /// Call this before work that does not follow the last issued call, as at the beginning of a graph.
+  /// Declares that the next call does not follow a kernel of this project, as at the beginning of a graph.
   void begin() { after_own_kernel_ = false; }
 
  private:
@@ -97,7 +98,7 @@ class Executor {
   Precision precision_;
   bool overlap_;
   bool libraries_;
-  bool after_own_kernel_ = false; // true: the last issued call was one of this project's kernels
+  bool after_own_kernel_ = false; // true: the last issued call is a kernel of this project
   const Cudnn* cudnn_ = nullptr;  // owned by `resources_`; null until opened
   const Cublas* cublas_ = nullptr;
 };

@@ -21,7 +21,7 @@ void require_type(const Tensor& port) {
                       ", which is not supported on a GPU; cast it in the model"};
 }
 
-/// Throws Unsupported for those forms of an operation that only the host device supports.
+/// Throws Unsupported if only the host device supports this form of the node's operation.
 void require_on_gpu(const LoweringContext& context, const Node& node) {
   const auto* recurrent = std::get_if<Recurrent>(&node.operation);
   if (recurrent && recurrent->lengths)
@@ -57,8 +57,8 @@ void stage_input_image(LoweringContext& context, TensorId id, const PlacedTensor
   context.tensors.set(id, std::move(value));
 }
 
-/// True if only Quantise nodes read the input. Such an input must stay float, because half precision would change many
-/// of the integers that its values are rounded to.
+/// True if only Quantise nodes read the input. Such an input must be stored as float: in half precision, many of its
+/// values would round to other integers.
 bool is_quantised(const Graph& graph, TensorId input) {
   const auto quantises = [](const Node& node) { return std::holds_alternative<Quantise>(node.operation); };
   const auto is_read_by = [&](const Node& node) { return reads(node, input); };
@@ -67,12 +67,12 @@ bool is_quantised(const Graph& graph, TensorId input) {
          std::ranges::count(graph.outputs, input) == 0;
 }
 
-/// Returns the transfer for an input or output that has no elements. No call reads or writes it.
+/// Returns the transfer of an input or output that has no elements. No call reads or writes its memory.
 Transfer nothing(LoweringContext& context, const Tensor& tensor) {
   return {tensor.name, tensor.type, tensor.shape, context.tensors.allocate({}, {}, Storage::f32).place};
 }
 
-/// Returns the storage that an input or output has in scratch.
+/// Returns the storage of an input's or output's elements in scratch.
 Storage staged_in(const LoweringContext& context, TensorId id) {
   return is_integer(context.graph.tensors[id].type) ? context.tensors.storage_of(id) : Storage::f32;
 }

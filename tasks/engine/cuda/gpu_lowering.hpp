@@ -1,9 +1,9 @@
-// Lowers a graph to kernel calls. Decides the memory and layout of each tensor, and the kernel of each node.
+// Lowers a graph to kernel calls. Chooses the memory and layout of each tensor, and the kernel of each node.
 //
-// Images [n, c, h, w] are stored channels last. Nodes write the parts of a concatenation along channels directly into
-// its buffer, if each part begins at a multiple of 16 bytes. The chains of DenseNet thus become one buffer. Reshapes,
-// transposes and slices become other strides over the same memory if strides can express them; otherwise they become
-// copies. Element-wise calls overwrite an input that no later node reads.
+// Images [n, c, h, w] are stored channels last. Nodes write the inputs of a concatenation along channels directly into
+// its buffer, if each input begins there at a multiple of 16 bytes. So a chain of concatenations, as in DenseNet,
+// becomes one buffer. A reshape, transpose or slice becomes other strides over the same memory if strides can express
+// it; otherwise it becomes a copy. An element-wise call overwrites its input if no later node reads that input.
 #pragma once
 
 #include <rtexec/result.hpp>

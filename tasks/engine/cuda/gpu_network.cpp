@@ -11,7 +11,9 @@ namespace api = hal::cuda;
 
 namespace {
 
-constexpr Bytes int8_reads{16}; // kernels read this many bytes at once, up to the end of a buffer
+/// int8 kernels read this many bytes at once. Sizes of buffers are rounded up to a multiple of it, because kernels read
+/// to the end of a buffer.
+constexpr Bytes int8_reads{16};
 
 } // namespace
 
@@ -145,7 +147,7 @@ Status GpuNetwork::launch_segment(std::uint32_t segment) noexcept {
   return {};
 }
 
-/// Waits for all launched segments, the first of which is `segment`. Then returns `error`.
+/// Waits for all segments that have been launched. `segment` is the first of these segments. Returns `error`.
 Status GpuNetwork::abandon(Errc error, std::size_t segment) noexcept {
   for (; launched_ > 0; --launched_) (void)device_->end_run(graphs_[segment++]);
   return Unexpected(error);

@@ -1,13 +1,16 @@
-// The common part of every network on an NVIDIA GPU. It has buffers for inputs and outputs, and one CUDA graph for each
-// segment, which is captured when the device is known. Events in the graphs record when each layer ran. The derived
-// class decides which calls the graphs contain.
+// The common base of all networks on an NVIDIA GPU. A network has buffers for inputs and outputs, and one CUDA graph
+// for each segment. The graphs are captured when the network is bound to a device. Events in the graphs record the time
+// of each layer. The derived class decides which calls the graphs contain.
 //
-// Inputs and outputs are buffers in page-locked host memory, or managed buffers under memory policy M. The device
-// object allocates them, so it must outlive a network that is bound to it. A linked input or output stays on the
-// device, on its way between two workloads, at an address that the caller gives for each job. A page-locked buffer
-// holds that address. The graph reads it from there, so that one graph serves all jobs. Under M, if the device can
-// prefetch, buffers that the host has filled or read are prefetched to the device before the graph runs. Outputs are
-// prefetched to the host after it. So neither side meets page faults.
+// Inputs and outputs are buffers in page-locked host memory, or managed buffers under memory policy M (managed memory).
+// The device object allocates the buffers, so it must outlive a network that is bound to it.
+//
+// A linked input or output is passed between two workloads and stays on the device. The caller gives its address for
+// each job. A page-locked buffer holds that address, and the graph reads the address from there. So one graph serves
+// all jobs.
+//
+// Under M, if the device can prefetch, the buffers that the host accesses are prefetched to the device before the graph
+// runs. Output buffers are prefetched to the host afterwards. So neither side meets page faults.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -51,19 +54,19 @@ class GpuNetwork : public Network {
   /// Issues the calls of segment number `segment` to the stream.
   using Issue = std::function<Result<>(std::size_t segment)>;
 
-  /// Binds the network to `device`. Opens the executor, calls `open` to open whatever else `issue` needs, and captures
-  /// the calls of `issue` for each segment. `issue` must record the begin of each layer, the end of the last layer, and
-  /// the end of all calls. After an error the network is bound to no device.
+  /// Binds the network to `device`. Opens the executor, then calls `open` to open everything else that `issue` needs,
+  /// and captures the calls of `issue` for each segment. `issue` must record the begin of each layer, the end of the
+  /// last layer, and the end of all calls. After an error, the network is bound to no device.
   [[nodiscard]] Result<> bind_to(hal::CudaDevice& device, Precision precision, const cuda::Executor::Options& launching,
                                  const std::function<Result<>()>& open, const Issue& issue);
-  // These two functions record an event into the stream. They have no effect if there is no observer.
-  /// Records the begin of layer `layer` of `segment`. If `layer` is the one after the segment's last layer, records the
-  /// end of that last layer.
+  // record() and record_end() record an event into the stream. They have no effect if there is no observer.
+  /// Records the begin of layer `layer` of `segment`. If `layer` is the layer after the segment's last layer, records
+  /// the end of that last layer.
   [[nodiscard]] Result<> record(std::size_t segment, std::size_t layer);
   [[nodiscard]] Result<> record_end(std::size_t segment);
-  /// Returns the memory from which the graph takes input number `input`.
+  /// Returns the memory from which the graph reads input number `input`.
   [[nodiscard]] cuda::OuterPlace outer_input(std::size_t input) const noexcept;
-  /// Returns all memory to which the graph writes output number `output`.
+  /// Returns every memory to which the graph writes output number `output`.
   [[nodiscard]] std::vector<cuda::OuterPlace> outer_output(std::size_t output) const;
   void unbind() noexcept;
 
@@ -72,12 +75,12 @@ class GpuNetwork : public Network {
   }
 
   std::vector<Port> inputs_, outputs_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the layer after its last one
+  std::vector<std::size_t> segment_ends_; // for each segment, the number of the layer after its last layer
 
   // The state of the bound device.
   hal::CudaDevice* device_ = nullptr;
   std::unique_ptr<cuda::Executor> executor_;
-  std::vector<Buffer> buffers_; // those of the inputs, then those of the outputs
+  std::vector<Buffer> buffers_; // buffers of the inputs, then buffers of the outputs
 
  private:
   [[nodiscard]] Result<> prepare(Precision precision, const cuda::Executor::Options& launching,
@@ -89,13 +92,13 @@ class GpuNetwork : public Network {
   /// The links of a port. Ports are numbered: first the inputs, then the outputs.
   struct Link {
     bool linked = false;
-    bool on_host = true; // true: the port's own buffer is used
-    bool kept = false;   // true: the output is recurrent state
+    bool on_host = true; // true: the host accesses the port, so the port's own buffer is used
+    bool kept = false;   // true: the output is also kept as recurrent state
   };
 
   void link(std::size_t port, bool on_host);
   [[nodiscard]] Link link_of(std::size_t port) const noexcept { return links_.empty() ? Link() : links_[port]; }
-  /// Returns the index in `linked_` of the address to which output port `port` copies its value as recurrent state.
+  /// Returns the index in `linked_` of the address to which the graph copies output port `port` as recurrent state.
   [[nodiscard]] std::size_t state_place(std::size_t port) const noexcept { return port + outputs_.size(); }
   [[nodiscard]] void*& linked_at(std::size_t port) noexcept { return reinterpret_cast<void**>(linked_.host)[port]; }
   [[nodiscard]] cuda::OuterPlace linked_place(std::size_t port) const noexcept {
@@ -103,18 +106,21 @@ class GpuNetwork : public Network {
   }
   [[nodiscard]] Result<> allocate_ports();
   [[nodiscard]] Result<> make_events();
-  /// Returns the index of the event that records the begin of a layer. Each segment has two more events than layers.
+  /// Returns the index of the event that records the begin of a layer. Each segment has two events more than it has
+  /// layers.
   [[nodiscard]] static std::size_t event_of(std::size_t segment, std::size_t layer) { return layer + 2 * segment; }
   [[nodiscard]] Status tell_layers(std::size_t segment, Instant end) noexcept;
   [[nodiscard]] Status abandon(Errc error, std::size_t segment) noexcept;
   [[nodiscard]] bool prefetches() const noexcept;
-  /// Moves the buffers of ports from `first` on, as far as the host sees them, to side `to`. Has no effect if
+  /// Moves to side `to` the buffers of all ports that the host accesses, from port number `first` on. Has no effect if
   /// prefetches() is false.
   [[nodiscard]] Status move(std::size_t first, hal::Side to) noexcept;
 
   LayerObserver observer_;
   std::vector<Link> links_; // empty if no port is linked
-  Buffer linked_;           // addresses: one for each port if linked, then one for each output's recurrent state
+  /// Page-locked array of addresses: one for each port if the port is linked, then one for the recurrent state of each
+  /// output.
+  Buffer linked_;
   std::vector<hal::cuda::Event> events_;
   std::vector<GpuGraph> graphs_; // one for each segment
   std::size_t launched_ = 0;     // number of segments launched ahead and not yet waited for

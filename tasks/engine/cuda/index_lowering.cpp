@@ -10,8 +10,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Returns `rank` strides. `count` strides of `x`, from its dimension `first` on, are at dimension `to`; all others are
-/// 0.
+/// Returns `rank` strides. From dimension `to` on, they are the `count` strides of `x` from its dimension `first` on.
+/// All other strides are 0.
 Strides placed(std::size_t rank, std::size_t to, const Strides& x, std::size_t first, std::size_t count) {
   Strides strides(rank, 0);
   std::copy_n(x.begin() + static_cast<std::ptrdiff_t>(first), count, strides.begin() + static_cast<std::ptrdiff_t>(to));
@@ -23,8 +23,8 @@ Strides sum(Strides a, const Strides& b) {
   return a;
 }
 
-/// Returns the places in x that tuples of `depth` indices refer to. Index d of a tuple counts in dimension first + d of
-/// x. The indices of a tuple are `stride` elements apart.
+/// Returns the layout of index tuples that refer to places in x. Each tuple has `depth` indices. Index d of a tuple
+/// counts in dimension first + d of x. The indices of a tuple are `stride` elements apart in memory.
 IndexedPlaces places_in(const PlacedTensor& x, std::size_t first, std::size_t depth, std::int64_t stride) {
   IndexedPlaces places;
   places.depth = narrow(static_cast<std::int64_t>(depth));
@@ -102,7 +102,8 @@ void lower(LoweringContext& context, const Node& node, const Scatter& operation)
   p.kind = static_cast<int>(operation.kind);
   p.storage = to;
   Strides index_strides = indices.strides, y_strides = y.strides;
-  std::vector<bool> serial(rank, false); // true: several updates along this dimension may refer to the same element
+  /// True for a dimension along which several updates may refer to the same element.
+  std::vector<bool> serial(rank, false);
   if (operation.axis) {
     p.places = places_in(y, *operation.axis, 1, 0);
     y_strides[*operation.axis] = 0;

@@ -17,8 +17,7 @@ const Conv* conv_of(const Node& node) {
   return integers ? &integers->conv : std::get_if<Conv>(&node.operation);
 }
 
-/// Returns `shape` in the form in which the node takes its operands: an image for a convolution, a matrix for a
-/// product.
+/// Returns `shape` as the shape of the node's operands: an image for a convolution, a matrix for a product.
 Shape flat(const Node& node, const Shape& shape) {
   if (conv_of(node)) return shape;
   return {element_count(shape) / shape.back(), shape.back()};
@@ -36,7 +35,7 @@ void add_residual(ConvCall& call, ConvArguments& a, const Node& node, const Pixe
   a.residual_last = node.residual_last;
 }
 
-/// Returns the call of an int8 layer. Its destination y is not set yet.
+/// Returns the call of an int8 layer without its destination y, which the caller must set.
 ConvCall int8_call(LoweringContext& context, const Node& node, const Int8Product& product, const PlacedTensor& x,
                    ConvArguments a) {
   ConvCall call;

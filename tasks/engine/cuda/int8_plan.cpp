@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::int64_t max_terms = 1 << 16; // maximum number of terms with which a sum fits into 32 bits
+constexpr std::int64_t max_terms = 1 << 16; // sums of at most this many products fit into 32 bits
 
 class Planner {
  public:
@@ -32,7 +32,8 @@ class Planner {
   }
 
  private:
-  /// Removes one reader of tensor `id`. If it was the last one, marks the nodes that compute `id` as needing no call.
+  /// Removes one reader of tensor `id`. If no reader remains, marks the node that computes `id` as needing no call, and
+  /// releases that node's inputs.
   void release(TensorId id) {
     if (--links_.readers[id] > 0 || links_.producer[id] == no_node) return;
     plan_.elsewhere[links_.producer[id]] = true;
@@ -48,7 +49,7 @@ class Planner {
     if (!from || !is_small(type(node->inputs[0]))) return std::nullopt;
     return Dequantised{node->inputs[0], *from, {}};
   }
-  /// Notes that a layer reads the integers of `from` instead of tensor `id`, and returns `from`.
+  /// Registers that a layer reads the integers of `from` instead of tensor `id`, and returns `from`.
   Dequantised taken(TensorId id, Dequantised from) {
     ++links_.readers[from.x];
     if (from.zero) ++links_.readers[*from.zero];
@@ -65,8 +66,8 @@ class Planner {
     return node->inputs[0];
   }
 
-  /// If `id` is an 8-bit tensor that was converted to a wider type, and had its zero point subtracted if it has one,
-  /// returns that 8-bit tensor. Otherwise returns nullopt.
+  /// If `id` is an 8-bit tensor after conversion to a wider type, returns the 8-bit tensor. A zero point may have been
+  /// subtracted in `id`; the result then contains the zero point. Otherwise returns nullopt.
   [[nodiscard]] std::optional<Dequantised> centred(TensorId id) const {
     if (const auto x = widened(id)) return Dequantised{*x, {}, {}};
     const auto* node = links_.writer(graph_, id);
@@ -139,7 +140,7 @@ class Planner {
   }
 
   const Graph& graph_;
-  DefUse links_; // `readers` does not count layers that read the integers instead
+  DefUse links_; // `readers` does not count layers that read the 8-bit integers instead of the tensor
   Int8Plan plan_;
 };
 

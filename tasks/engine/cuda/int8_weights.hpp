@@ -1,4 +1,4 @@
-// The constants of int8 layers in the layout that kernels read.
+// The weights of int8 layers in the layout that kernels read.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -10,18 +10,18 @@
 namespace rtexec::tasks::cuda {
 
 struct Int8Weights {
-  std::vector<std::int8_t> packed; // [out][taps][channels], zero in channels that the weights do not have
-  std::vector<std::int32_t> sums;  // the sum of each output channel's weights
+  std::vector<std::int8_t> packed; // [out][taps][channels]; zero in padding channels
+  std::vector<std::int32_t> sums;  // for each output channel, the sum of its weights
 };
 /// Packs the constant weights of `node`, a convolution or matrix product. `channels` is the number of input channels
-/// with padding.
+/// including padding.
 [[nodiscard]] Int8Weights int8_weights(const Graph& graph, const Node& node, const QuantizedConstant& weights,
                                        std::int64_t channels);
 
-/// Returns the difference between a value and the signed byte that stores it: 128 for u8, else 0.
+/// Returns how much a value exceeds the signed byte that stores it: 128 for u8, otherwise 0.
 [[nodiscard]] constexpr float shift_of(Storage storage) { return storage == Storage::u8 ? 128 : 0; }
-/// Convert the scale and zero point of values to those of the bytes that store them in `storage`. Parameters for floats
-/// do not change.
+/// Convert the scale and zero point of values to the scale and zero point of the bytes that store the values in
+/// `storage`. Parameters of floats do not change.
 [[nodiscard]] inline Dequantise stored_as(Storage storage, const Dequantise& from) {
   return {from.scale, from.zero - shift_of(storage)};
 }

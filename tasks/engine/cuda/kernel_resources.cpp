@@ -11,9 +11,9 @@ namespace {
 
 namespace api = hal::cuda;
 
-constexpr unsigned plain_shared = 48 << 10; // dynamic shared memory, in bytes, that needs no attribute
+constexpr unsigned plain_shared = 48 << 10; // bytes of dynamic shared memory that need no function attribute
 
-/// True if `image` contains the text `name`. Images hold the names of their kernels as text, whether compiled or not.
+/// True if `image` contains the text `name`. An image contains the names of its kernels as text, compiled or not.
 bool mentions(const KernelImage& image, std::string_view name) {
   return std::string_view(static_cast<const char*>(image.data), image.size).contains(name);
 }
@@ -101,7 +101,7 @@ Result<api::Function> Resources::find(const char* name) {
     if (found.error().code != Errc::unsupported) return Unexpected(found.error());
   }
   std::ranges::stable_sort(images_, std::greater(), [&](const KernelImage& image) { return mentions(image, name); });
-  // Modules stay loaded, because unloading one would end a capture.
+  // Modules are never unloaded, because unloading a module would end a capture.
   while (!images_.empty()) {
     auto module = device_.load(images_.front().data, std::string(images_.front().name));
     if (!module) return Unexpected(module.error());

@@ -1,5 +1,6 @@
-// The state and helpers with which every node is lowered: emitted calls, tensors in the layout that kernels need, and
-// destinations of results. There is one context for each lowered graph.
+// The state and helpers for lowering nodes: emitted calls, tensors in the layout that kernels need, and destinations of
+// results. There is one context for each graph that is lowered. A chunk is 16 bytes, the size of one access of a
+// kernel.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/simple_kernels.hpp"
@@ -24,7 +25,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Thrown if the graph contains something that the kernels cannot compute.
+/// Thrown if the graph contains an operation or type that the kernels do not support.
 struct Unsupported {
   std::string what;
 };
@@ -35,13 +36,13 @@ struct Pixels {
 };
 
 [[nodiscard]] inline int narrow(std::int64_t value) {
-  return static_cast<int>(value); // shapes never exceed max_elements
+  return static_cast<int>(value); // the product of dimensions never exceeds max_elements
 }
 
 /// True if the elements are contiguous in row-major order.
 [[nodiscard]] bool lies_dense(const PlacedTensor& value);
-/// Returns a tensor that shares the memory of `x` but has another shape and strides. It begins `offset` elements after
-/// the beginning of x.
+/// Returns a tensor that shares the memory of `x`, with another shape and strides. Its first element is `offset`
+/// elements after the first element of x.
 [[nodiscard]] PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset = 0);
 
 class LoweringContext {
@@ -54,7 +55,7 @@ class LoweringContext {
   Program program;
   const Int8Plan int8_plan;
   const StackPlan stack_plan;
-  Tensors tensors; // the tensors of `graph` and their places in the buffers of `program`
+  Tensors tensors; // the tensors of `graph` and their memory in the buffers of `program`
 
   /// Assigns the calls that are emitted from now on to node number `node_number`.
   const Node& enter(std::size_t node_number) {
@@ -72,8 +73,8 @@ class LoweringContext {
   [[nodiscard]] const Shape& shape(TensorId id) const { return graph.tensors[id].shape; }
   [[nodiscard]] Storage storage() const { return program.storage; }
   [[nodiscard]] const std::vector<float>& constant_of(TensorId id, const char* role) const;
-  /// Converts an activation to arguments of kernels. If half precision would round a clip's positive lower bound to
-  /// zero, the bound becomes the smallest positive half, because such a bound prevents division by zero.
+  /// Converts an activation to kernel arguments. If half precision would round a clip's positive lower bound to zero,
+  /// the bound becomes the smallest positive half. Such a bound prevents division by zero.
   [[nodiscard]] ActivationArguments activation_of(const Activation& activation) const;
 
   // ---- calls
@@ -87,13 +88,14 @@ class LoweringContext {
     emit(arguments, operands, storage());
   }
 
-  /// Computes y = activation(x), element by element, for equal shapes. A copy of integers to the same type has no
-  /// activation.
+  /// Computes y = activation(x) element by element. x and y must have equal shapes. If x and y hold integers of the
+  /// same type, `activation` must be none.
   void copy(const PlacedTensor& x, const PlacedTensor& y, const Activation& activation = {});
-  /// Computes y = function(x), as CastArguments defines it.
+  /// Computes y = function(x). CastArguments defines the functions.
   void cast(const PlacedTensor& x, const PlacedTensor& y, const Activation& function = {});
   PlacedTensor copied(const PlacedTensor& x, Strides strides, Storage to);
-  /// Copies x into y, with its first element at index `before`. Fills the rest of y with the value of `arguments`.
+  /// Copies x into y. The first element of x goes to index `before` of y. Fills the rest of y with the value in
+  /// `arguments`.
   void pad(const PlacedTensor& x, const PlacedTensor& y, const std::vector<std::int64_t>& before,
            PadArguments arguments);
 
@@ -109,32 +111,33 @@ class LoweringContext {
   [[nodiscard]] Strides aligned_pixels(const Shape& shape) const { return aligned_pixels(shape, storage()); }
   [[nodiscard]] static bool aligned(const PlacedTensor& value) { return value.place.offset % 16 == 0; }
 
-  /// Returns tensor `id` with channels last. If it is stored otherwise, returns a copy, which is made only once. If
-  /// `on_chunks` is set, pixels begin at multiples of 16 bytes.
+  /// Returns tensor `id` with channels last. If the tensor has another layout, returns a copy, which is made only once.
+  /// If `on_chunks` is set, the pixels of the result begin at multiples of 16 bytes.
   Pixels pixels(TensorId id, bool on_chunks = false);
-  /// Returns what pixels() returns with `on_chunks`. In addition, each pixel has zeros after its channels, up to a
+  /// Returns the result of pixels() with `on_chunks` set. In addition, zeros follow the channels of each pixel, up to a
   /// multiple of 16 bytes.
   Pixels padded_pixels(TensorId id);
-  /// Returns tensor `id` as a matrix in which each row is one pixel; all dimensions but the last count rows. If
-  /// `padded` is set, pixels are as in padded_pixels().
+  /// Returns tensor `id` as a matrix in which each row is one pixel. The number of rows is the product of all
+  /// dimensions but the last. If `padded` is set, zeros follow each row, as in padded_pixels().
   Pixels rows(TensorId id, bool padded);
 
   PlacedTensor row_major(TensorId id, Storage of);
   PlacedTensor row_major(TensorId id) { return row_major(id, storage()); }
   /// Returns tensor `id` in the storage `of`. If it has another storage, returns a copy, which is made only once.
   PlacedTensor stored(TensorId id, Storage of);
-  /// Returns tensor `id` with the shape `flat`, in the storage `of`, with channels last. If it is stored otherwise,
-  /// returns a copy, which is made only once. If `on_chunks` is set, pixels begin at multiples of 16 bytes.
+  /// Returns tensor `id` with the shape `flat`, in the storage `of`, with channels last. If the tensor has another
+  /// layout or storage, returns a copy, which is made only once. If `on_chunks` is set, the pixels of the result begin
+  /// at multiples of 16 bytes.
   Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool on_chunks);
 
   // ---- destinations of results
 
-  /// Returns the destination of the node's output, as Tensors::destination() does. It may be the memory of one of
-  /// `inputs`.
+  /// Returns the destination of the node's output, which may be the memory of one of `inputs`; see
+  /// Tensors::destination().
   PlacedTensor overwriting(std::span<const TensorId> inputs) { return tensors.destination(node_number_, inputs); }
-  /// Returns a destination for the node's output in the output's own storage.
+  /// Returns a destination for the node's output in the storage of that output's type.
   PlacedTensor exact_destination(const Node& node);
-  /// Returns `y` as pixels, or a new tensor in its place if `y` does not have channels last.
+  /// Returns `y` as pixels if `y` has channels last. Otherwise returns a new tensor with channels last, to use instead.
   Pixels as_pixels(PlacedTensor y);
   /// Returns `y` if its storage is `in`, otherwise a temporary tensor in that storage. finish() copies the temporary
   /// tensor to `y`.
@@ -149,7 +152,7 @@ class LoweringContext {
 
   std::size_t node_number_ = 0;
   std::uint32_t layer_ = Call::no_layer;
-  bool in_layers_ = false;                                  // false before the first node and after the last one
+  bool in_layers_ = false;                                  // true while nodes are lowered
   std::map<TensorId, PlacedTensor> images_, padded_, rows_; // cached copies
   std::map<std::pair<TensorId, Storage>, PlacedTensor> dense_, converted_;
   std::map<std::tuple<TensorId, Shape, Storage>, PlacedTensor> flat_;
@@ -179,7 +182,7 @@ template <class Arguments> void set_images(Arguments& arguments, const Image& x,
   arguments.out_width = narrow(out[3]);
 }
 
-/// Sets the launch that replaces the call's launch on architectures before `minimum_architecture`.
+/// Sets the launch that is used instead of `call.launch` on architectures below `minimum_architecture`.
 inline void otherwise(KernelCall& call, int minimum_architecture, const Launch& launch) {
   call.minimum_architecture = minimum_architecture;
   call.otherwise = launch;

@@ -8,8 +8,8 @@
 namespace rtexec::tasks::cuda {
 
 // int8_lowering.cpp
-/// Lowers node `number` if the plan of int8 layers (int8_plan.hpp) contains it. Returns false if the node does not
-/// compute on 8-bit integers.
+/// Lowers node number `number` and returns true if it is an int8 layer of the plan (int8_plan.hpp). Otherwise returns
+/// false.
 [[nodiscard]] bool lower_int8(LoweringContext& context, const Node& node, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Quantise& quantise);
 void lower(LoweringContext& context, const Node& node, const Dequantise& dequantise);
@@ -39,8 +39,8 @@ void lower(LoweringContext& context, const Node& node, const CumSum& running);
 void lower(LoweringContext& context, const Node& node, const TopK& top);
 
 // recurrent_lowering.cpp
-/// Lowers a fused multi-layer RNN when `number` is the node of its first layer. Returns false if the node is not part
-/// of a fused RNN.
+/// Lowers a fused multi-layer RNN if node number `number` is the node of its first layer. Returns false if the node is
+/// not part of a fused RNN.
 [[nodiscard]] bool lower_fused_rnn(LoweringContext& context, std::size_t number);
 void lower(LoweringContext& context, const Node& node, const Recurrent& recurrent);
 

@@ -18,11 +18,12 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::int64_t few_pixels = 16; // for at most this many, kernels for any number of channels are fast enough
+/// Up to this many pixels, kernels for any number of channels are fast enough, so channels are not padded.
+constexpr std::int64_t few_pixels = 16;
 
 // ---- convolutions
 
-/// Returns weights in the layout of ConvArguments. Channels that the weights do not have are zeros.
+/// Returns weights in the layout of ConvArguments, with `channels` input channels. Additional channels are zeros.
 std::vector<float> packed_weights(const Tensor& weights, std::int64_t channels) {
   const auto out = weights.shape[0], in = weights.shape[1], window = weights.shape[2] * weights.shape[3];
   std::vector<float> packed(static_cast<std::size_t>(out * window * channels), 0.0F);
@@ -36,8 +37,8 @@ std::vector<float> packed_weights(const Tensor& weights, std::int64_t channels) 
   return packed;
 }
 
-/// Returns the values rounded to the nearest tf32, ties away from zero, as the GPU's own conversion does. Values that
-/// are not finite do not change.
+/// Returns the values rounded to the nearest tf32, ties away from zero, as the GPU's own conversion does. Infinities
+/// and NaN do not change.
 std::vector<float> rounded_to_tf32(std::vector<float> values) {
   constexpr std::uint32_t half = 0x1000, dropped = 0x1fff;
   for (float& value : values)
@@ -72,7 +73,7 @@ void append(std::vector<float>& bias, std::int64_t first, const std::vector<floa
   bias.insert(bias.end(), more.begin(), more.end());
 }
 
-/// True if the input of the operation may be a slice of the channels of a larger image.
+/// True if an input of the operation may be a slice of the channels of a larger image.
 bool reads_images(const Operation& operation) {
   return std::holds_alternative<Conv>(operation) || std::holds_alternative<Pool>(operation) ||
          std::holds_alternative<Resize>(operation) || std::holds_alternative<Binary>(operation) ||
@@ -86,7 +87,7 @@ bool is_read_as_image(const LoweringContext& context, TensorId id) {
          });
 }
 
-/// Returns `node` and the later convolutions of the same image that differ only in their filters.
+/// Returns `node` and the later convolutions of the same image that differ from `node` only in their filters.
 std::vector<const Node*> side_by_side(const LoweringContext& context, const Node& node) {
   const auto& graph = context.graph;
   const auto& nodes = graph.nodes;
@@ -128,7 +129,7 @@ Filters joined(const LoweringContext& context, const std::vector<const Node*>& c
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const Conv& conv) {
-  if (context.tensors.knows(node.output)) return; // already computed together with another node
+  if (context.tensors.knows(node.output)) return; // already computed together with another convolution
   const auto& weights = context.graph.tensors[node.inputs[1]];
   (void)context.constant_of(node.inputs[1], "the weights");
   auto out = context.shape(node.output);
@@ -201,14 +202,15 @@ Destination row_destination(LoweringContext& context, TensorId id, const Shape& 
 
 namespace {
 
-/// A product with a constant matrix. A convolution kernel computes it.
+/// A product of rows with a constant matrix, which a convolution kernel computes.
 struct RowProduct {
   const Node* node;
   const Gemm* gemm;
   std::vector<float> bias; // may be empty
   std::int64_t columns;
 
-  /// Appends the matrix as weights [columns][channels]. Channels that the matrix does not have are zeros.
+  /// Appends the matrix as weights [columns][channels]. `sum` is the number of channels of the matrix. Additional
+  /// channels are zeros.
   void append(std::vector<float>& weights, const Tensor& matrix, std::int64_t sum, std::int64_t channels) const {
     const auto begin = weights.size();
     weights.resize(begin + static_cast<std::size_t>(columns * channels), 0.0F);
@@ -227,8 +229,8 @@ std::optional<RowProduct> row_product(const LoweringContext& context, const Node
   return RowProduct{&node, gemm, std::move(*bias), context.shape(node.output).back()};
 }
 
-/// Returns `first` and the later products of the same rows that differ only in their columns, such as queries, keys and
-/// values.
+/// Returns `first` and the later products of the same rows that differ from `first` only in the constant matrix and its
+/// bias. Examples are queries, keys and values.
 std::vector<RowProduct> side_by_side(const LoweringContext& context, RowProduct first) {
   std::vector<RowProduct> all{std::move(first)};
   const auto& node = *all.front().node;
@@ -248,12 +250,12 @@ std::vector<RowProduct> side_by_side(const LoweringContext& context, RowProduct 
   return all;
 }
 
-/// Computes all given products of the same rows as one product.
+/// Computes all `products`, which multiply the same rows, as one product.
 void matrix_conv(LoweringContext& context, const std::vector<RowProduct>& products) {
   const auto& node = *products.front().node;
   const auto sum = context.shape(node.inputs[0]).back();
   const auto count = element_count(context.shape(node.output)) / products.front().columns;
-  // If rows are shorter than a chunk, multiplying them is faster than padding them.
+  // Rows that are shorter than 16 bytes are not padded, because multiplying them unpadded is faster.
   const auto x = context.rows(node.inputs[0], count > few_pixels && sum >= context.tensors.unit());
   const auto channels = x.image.channels;
   std::vector<float> weights, bias;
@@ -290,14 +292,15 @@ void matrix_conv(LoweringContext& context, const std::vector<RowProduct>& produc
 struct Matrices {
   PlacedTensor value;
   bool transpose = false;
-  /// Returns the strides of the last two dimensions, in the order in which the product uses them.
+  /// Returns the strides of the rows and columns of the matrix as the product uses it, transposed if `transpose` is
+  /// set.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> strides() const {
     const auto& s = value.strides;
     return transpose ? std::pair(s.back(), s[s.size() - 2]) : std::pair(s[s.size() - 2], s.back());
   }
 };
 
-/// Returns a view of x without its last two dimensions, broadcast to the batch dimensions of `to`.
+/// Returns a view of the batch dimensions of x (all but the last two), broadcast to the batch dimensions of `to`.
 View batch_view(const PlacedTensor& x, const Shape& to) {
   const auto outer = [](const auto& of) { return std::vector(of.begin(), of.end() - 2); };
   return kernel_view(outer(to), broadcast(outer(x.shape), outer(x.strides), outer(to)));
@@ -352,7 +355,7 @@ void generic_gemm(LoweringContext& context, const Node& node, const Gemm& gemm) 
 } // namespace
 
 void lower(LoweringContext& context, const Node& node, const Gemm& gemm) {
-  if (context.tensors.knows(node.output)) return; // already computed together with another node
+  if (context.tensors.knows(node.output)) return; // already computed together with another product
   if (auto product = row_product(context, node)) matrix_conv(context, side_by_side(context, std::move(*product)));
   else generic_gemm(context, node, gemm);
 }
@@ -373,8 +376,8 @@ void lower(LoweringContext& context, const Node& node, const IntegerMatMul&) {
 
 namespace {
 
-/// Returns tensor `id` in a layout in which kernels can copy its rows in whole 16-byte chunks, if the length of rows
-/// allows it.
+/// Returns tensor `id`. If the row length is a multiple of 16 bytes, the result has a layout in which kernels can copy
+/// rows in whole 16-byte chunks.
 PlacedTensor rows_in_chunks(LoweringContext& context, TensorId id) {
   const auto value = context.stored(id, context.storage());
   const auto others = std::span(value.strides).first(value.strides.size() - 1);

@@ -59,7 +59,7 @@ void lower(LoweringContext& context, const Node& node, const GatherConstant& gat
 
 namespace {
 
-/// Returns the arguments with the value that the Pad operation fills in, in the form for `storage`.
+/// Returns arguments that contain the fill value of the Pad operation, encoded for `storage`.
 PadArguments filling(const Pad& operation, Storage storage) {
   PadArguments arguments;
   arguments.value = operation.value;

@@ -1,5 +1,5 @@
 // A network as a list of kernel calls, before addresses are known. Each pointer of a call is a location in the image of
-// constants, or in a scratch buffer whose address is planned later. gpu_lowering.hpp makes a program; no device is
+// constants, or in a buffer whose address in scratch is planned later. gpu_lowering.hpp makes a program. No device is
 // needed.
 #pragma once
 
@@ -29,7 +29,7 @@ struct MemoryLocation {
   friend bool operator==(const MemoryLocation&, const MemoryLocation&) = default;
 };
 
-/// A kernel with its arguments, and the memory location for each pointer among the arguments.
+/// A kernel with its arguments, and the memory location of each pointer among the arguments.
 struct KernelCall {
   struct Pointer {
     std::size_t at = 0; // byte offset of the pointer in the arguments
@@ -38,7 +38,7 @@ struct KernelCall {
   Launch launch;
   std::vector<std::byte> arguments;
   std::vector<Pointer> pointers;
-  /// The launch on architectures (10 * major + minor) below `minimum_architecture`.
+  /// The launch on architectures (10 * major + minor) below `minimum_architecture`. Other architectures use `launch`.
   Launch otherwise{};
   int minimum_architecture = 0;
 };
@@ -71,24 +71,25 @@ template <class Arguments>
   return call;
 }
 
-/// A convolution or matrix product, which several methods can compute (conv_method.hpp).
+/// A call of a convolution or matrix product, which several methods can compute (conv_method.hpp).
 struct ConvCall {
-  ConvArguments arguments; // the pointers are not set
+  ConvArguments arguments; // its pointers are not set
   MemoryLocation x, weights, bias, residual, y;
   MemoryLocation half_bias;        // fp16 only: the bias in half precision, for cuDNN
   MemoryLocation offsets, factors; // int8 only
-  MemoryLocation zero;             // x's zero point, if the network computes it
+  MemoryLocation zero;             // zero point of x, if the network computes it
 };
 
 struct Call {
   std::uint32_t layer = no_layer;
   std::variant<KernelCall, ConvCall> what;
 
-  static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1); // for calls of network inputs and outputs
+  /// The layer of the calls that convert network inputs and outputs.
+  static constexpr std::uint32_t no_layer = static_cast<std::uint32_t>(-1);
 };
 
-/// A copy between a host buffer of elements of `type` and scratch. In scratch the elements are integers of that type,
-/// or floats. Both sides are dense and row-major.
+/// A copy of an input or output between host memory and scratch. In host memory, elements are of `type`. In scratch,
+/// elements are integers of that type, or floats. Both sides are dense and row-major.
 struct Transfer {
   std::string name;
   ElementType type = ElementType::float32;
@@ -102,11 +103,11 @@ struct Program {
   std::vector<Call> calls;          // in the order of execution
   std::vector<std::size_t> buffers; // sizes in bytes
   std::vector<std::byte> constants;
-  std::vector<MemoryObject> constant_objects; // offset and size of each constant in the image
+  std::vector<MemoryObject> constant_objects; // offset and size of each constant in `constants`
   std::vector<std::string> layers;            // names of the layers; the calls of a layer are consecutive
   std::vector<Transfer> inputs, outputs;
-  /// The number of words of `counters_buffer` that the calls need, which are zero before the first call. Convolution
-  /// methods may need more words.
+  /// The number of words of `counters_buffer` that the calls need. They must be zero before the first call. The chosen
+  /// convolution methods may need more words.
   std::size_t counters = 0;
   std::uint32_t counters_buffer = 0;
   double flops = 0;

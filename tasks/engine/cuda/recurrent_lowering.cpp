@@ -49,7 +49,7 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
 
 namespace {
 
-/// Returns the location of a layer's weights in the layout of StackArguments, added to the constants.
+/// Adds a layer's weights to the constants in the layout of StackArguments, and returns their location.
 MemoryLocation fused_weights(LoweringContext& context, const FusedLayer& layer, std::int64_t padded) {
   const auto& gemm = std::get<Gemm>(layer.product->operation);
   const auto& of_input = context.constant_of(layer.product->inputs[1], "the weights");

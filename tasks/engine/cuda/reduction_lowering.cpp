@@ -12,10 +12,10 @@ namespace {
 
 // ---- sums, means, extremes, softmax
 
-/// The dimensions [first, last) of a shape that together have `count` elements. The dimensions before them have `outer`
-/// elements together, and those after them `inner`.
+/// A range of dimensions [first, last) of a shape, which together have `count` elements. The dimensions before the
+/// range together have `outer` elements.
 struct Middle {
-  std::size_t first = 0, last = 0; // [first, last)
+  std::size_t first = 0, last = 0;
 };
 
 std::optional<Middle> middle_of(const Shape& shape, std::int64_t outer, std::int64_t count) {
@@ -39,7 +39,7 @@ template <class T> std::vector<T> within(const std::vector<T>& values, const Mid
           values.begin() + static_cast<std::ptrdiff_t>(middle.last)};
 }
 
-/// Returns tensor `id` as [outer, count, inner], in the storage `in`.
+/// Returns tensor `id` with the shape [outer, count, inner], dense, in the storage `in`.
 PlacedTensor grouped(LoweringContext& context, TensorId id, std::int64_t outer, std::int64_t count, std::int64_t inner,
                      Storage in) {
   const Shape groups{outer, count, inner};
@@ -103,7 +103,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
   r.kind = static_cast<int>(mean.kind);
   r.activation = context.activation_of(node.activation);
   r.storage = in;
-  if (r.kind < ReduceArguments::first_minimum) simplify(r); // for other kinds the order of indices matters
+  if (r.kind < ReduceArguments::first_minimum) simplify(r); // other kinds return an index, so the order matters
   context.emit(kernel_call<ReduceArguments>(reduce_launch(r, in), r,
                                             {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
   context.finish(node, to, y);
@@ -138,12 +138,12 @@ void lower(LoweringContext& context, const Node& node, const Softmax& softmax) {
 
 namespace {
 
-/// The shape of x, divided into two parts. The first part has `outer` elements. A dimension that belongs to both parts
-/// is split in two.
+/// The dimensions of x, divided into two parts. The first part has `outer` elements. If the boundary is inside a
+/// dimension of x, that dimension is split in two.
 struct Divided {
   Shape shape;
   std::size_t at = 0;            // index of the first dimension of the second part
-  std::vector<std::size_t> from; // for each dimension, the dimension of x that it is a part of
+  std::vector<std::size_t> from; // for each dimension, the dimension of x that it comes from
 
   Divided(const Shape& x, std::int64_t outer) {
     for (std::size_t d = 0; d < x.size(); ++d) {
@@ -234,7 +234,7 @@ void lower(LoweringContext& context, const Node& node, const Lrn& lrn) {
 
 namespace {
 
-/// Returns a view of the outer and the inner dimension of x, viewed as [outer, count, inner].
+/// Returns a view of the outer and inner dimensions of a tensor of shape [outer, count, inner].
 View around(std::int64_t outer, std::int64_t count, std::int64_t inner) {
   return kernel_view({outer, inner}, {count * inner, 1});
 }

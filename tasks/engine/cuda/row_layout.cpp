@@ -35,8 +35,8 @@ class Layouts {
   }
   bool is_rows(const Node& node, const Reshape&) const { return rows_[node.inputs[0]]; }
 
-  /// Returns true if the elements of x that are neighbours in memory become neighbours in the last dimension of the
-  /// view. If they become neighbours neither there nor in the channels, returns the layout of x.
+  /// Returns true if neighbours in x's memory become neighbours in the last dimension of the view. Returns false if
+  /// they become neighbours in the channels. Otherwise returns the layout of x.
   bool is_rows(const Node& node, const View& view) const {
     const auto from = dense_strides(shape(node.inputs[0]));
     const auto neighbours = from.empty() ? 1 : from[rows_[node.inputs[0]] ? from.size() - 1 : 1];
@@ -44,8 +44,8 @@ class Layouts {
   }
   template <class Operation> bool is_rows(const Node& node, const Operation&) const { return follows(node); }
 
-  /// Returns the layout of the first operand that is computed and has the output's shape. If there is none, returns
-  /// true if any computed four-dimensional operand is row-major.
+  /// Returns the layout of the first operand that is not constant and has the output's shape. If there is no such
+  /// operand, returns true if any non-constant four-dimensional operand is row-major.
   bool follows(const Node& node) const {
     for (const auto input : node.inputs)
       if (!graph_.tensors[input].constant() && shape(input) == shape(node.output)) return rows_[input];

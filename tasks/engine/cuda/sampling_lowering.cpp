@@ -71,7 +71,8 @@ void lower(LoweringContext& context, const Node& node, const Resample& resample)
 
 namespace {
 
-/// Returns tensor `id` as an image whose channels are contiguous. Its pixels may be at any distance from each other.
+/// Returns tensor `id` as an image in which the channels of a pixel are contiguous. The strides between pixels are
+/// arbitrary.
 PlacedTensor side_by_side(LoweringContext& context, TensorId id) {
   const auto& x = context.tensors.value(id);
   return x.storage == context.storage() && x.strides[1] == 1 ? x : context.pixels(id).value;

@@ -8,7 +8,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr std::size_t aligned_pixel = 16; // sizes of buffers are rounded up to multiples of this
+constexpr std::size_t aligned_pixel = 16; // sizes of buffers are rounded up to multiples of this many bytes
 constexpr auto never = std::numeric_limits<std::uint32_t>::max();
 
 class Lifetimes {
@@ -50,7 +50,8 @@ std::vector<std::uint32_t> layer_times(const Program& program) {
   return times;
 }
 
-/// True if the network stores elements of this type as the caller does. A caller's boolean may be any byte.
+/// True if the network stores elements of this type exactly as the caller does. For booleans this is false, because the
+/// caller may represent true by any byte but 0.
 bool is_stored_as_seen(ElementType type) {
   return type == ElementType::float32 ||
          (is_integer(type) && type != ElementType::uint8 && type != ElementType::boolean);

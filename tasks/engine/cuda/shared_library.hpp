@@ -1,5 +1,4 @@
-// Opens a shared library at run time: the first one of several names that exists. It stays open for the life of the
-// process.
+// Opens a shared library at run time: the first library that exists among several names. The library is never closed.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -15,7 +15,7 @@ using Stack = std::vector<FusedLayer>;
 
 bool is(const Activation& activation, Activation::Kind kind) { return activation.kind == kind; }
 
-/// True if the kernel can compute a layer of this kind. Does not check shapes.
+/// True if the kernel of fused RNNs supports the layer's kind, activations and options. Does not check shapes.
 bool is_usual(const Recurrent& layer) {
   using enum Activation::Kind;
   const auto& functions = layer.activations;
@@ -54,8 +54,8 @@ class Planner {
     return static_cast<std::size_t>(&node - graph_.nodes.data());
   }
 
-  /// Follows reshapes and views back from `id` and returns the tensor where they begin. The first elements of that
-  /// tensor are those of `id`, in the same order.
+  /// Returns the tensor that `id` is derived from by reshapes and by dense views with offset 0. The first elements of
+  /// that tensor are the elements of `id`, in the same order.
   [[nodiscard]] TensorId source(TensorId id) const {
     for (const auto* node = writer(id); node && is_beginning(*node); node = writer(id)) id = node->inputs[0];
     return id;
@@ -67,7 +67,8 @@ class Planner {
     return view->offset == 0 && lie_alike(to, view->strides, dense_strides(to));
   }
 
-  /// Returns the layer of a Recurrent node, or nullopt if the kernel cannot compute it. Does not check shapes.
+  /// Returns a Recurrent node with the product that computes its gates, or nullopt if the kernel of fused RNNs does not
+  /// support the node. Does not check shapes.
   [[nodiscard]] std::optional<FusedLayer> layer_of(const Node& node) const {
     const auto* recurrent = std::get_if<Recurrent>(&node.operation);
     if (!recurrent || !is_usual(*recurrent) || !constant(node.inputs[1])) return std::nullopt;
@@ -101,7 +102,7 @@ class Planner {
            shape(input).back() == shape(above.output).back() && begins_before(*layer.recurrent, *stack[0].recurrent) &&
            fits(longer);
   }
-  /// True if the layer's initial state is computed before node `first`.
+  /// True if the initial state of `layer` is known, or computed by a node before `first`.
   [[nodiscard]] bool begins_before(const Node& layer, const Node& first) const {
     const auto last = std::get<Recurrent>(layer.operation).kind == Recurrent::Kind::lstm ? 3U : 2U;
     return std::all_of(layer.inputs.begin() + 2, layer.inputs.begin() + last + 1,
@@ -117,8 +118,9 @@ class Planner {
            lanes_of_stack(static_cast<int>(inputs), static_cast<int>(hidden));
   }
 
-  /// Adds the stack to the plan. A stack of a single layer is added only if it has few steps. With many steps, the
-  /// products with the input in each step would take too long.
+  /// Adds the stack to the plan, and empties `stack`. A stack of a single layer is added only if it has few time steps.
+  /// With many steps, the products with the inputs would take too long, because the fused kernel computes them step by
+  /// step.
   void finish(Stack& stack) {
     constexpr std::int64_t few_steps = 32;
     if (stack.size() > 1 || (!stack.empty() && fits(stack) && steps(stack[0]) <= few_steps)) {

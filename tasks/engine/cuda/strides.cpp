@@ -6,7 +6,7 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Several nested dimensions that act as one: `count` elements at a distance of `stride`.
+/// Several nested dimensions that can be addressed as one dimension of `count` elements with the stride `stride`.
 struct Run {
   std::int64_t count, stride;
 };
@@ -24,7 +24,7 @@ std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   return runs;
 }
 
-/// Describes how a dimension of a view moves in a tensor: one index of the view is `steps` indices of `dimension`.
+/// The movement of a view's dimension in a tensor: one index of the view is `steps` indices of dimension `dimension`.
 struct Advance {
   std::size_t dimension;
   std::int64_t steps;
@@ -46,7 +46,7 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + u
 std::optional<Strides> reshape(const Shape& from, const Strides& strides, const Shape& to) {
   auto runs = runs_of(from, strides);
   Strides result(to.size(), 0);
-  // Proceeds from the innermost dimension: each dimension of `to` takes its part of the innermost run that is left.
+  // Each dimension of `to`, from the innermost on, takes its part of the innermost run that has elements left.
   for (std::size_t d = to.size(); d-- > 0;) {
     if (to[d] == 1) continue;
     if (runs.empty() || runs.back().count % to[d] != 0) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<Strides> reshape(const Shape& from, const Strides& strides, const 
 std::optional<Viewed> view_of(const tasks::View& view, const Shape& to, const Shape& from, const Strides& strides) {
   const auto dense = dense_strides(from);
   Viewed result{0, Strides(to.size(), 0)};
-  // The first and the last index that the view touches in each dimension of `from`.
+  // The lowest and the highest index that the view reaches in each dimension of `from`.
   std::vector<std::int64_t> first(from.size(), 0), last(from.size(), 0);
   auto rest = view.offset;
   for (std::size_t d = 0; d < from.size(); ++d) {
@@ -110,7 +110,7 @@ std::optional<Image> image_of(const Shape& shape, const Strides& strides, std::i
     for (std::size_t d = 2; d < shape.size(); ++d) image.height *= shape[d];
   }
   image.pixel = round_up(image.channels, unit);
-  std::int64_t pixels = 1; // number of pixels from one index of the dimension to the next
+  std::int64_t pixels = 1; // number of pixels from one index of dimension d to the next
   bool known = false;
   const auto fits = [&](std::size_t d) {
     if (shape[d] == 1) return true;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t constant_alignment = 256;
 
-/// Returns dense row-major elements, placed in memory with the strides `strides`.
+/// Returns elements in a memory layout with the strides `strides`. `elements` are dense and row-major.
 template <class T> std::vector<T> spread(std::span<const T> elements, const Shape& shape, const Strides& strides) {
   std::vector<T> result(static_cast<std::size_t>(extent(shape, strides)));
   std::vector<std::int64_t> index(shape.size(), 0);
@@ -34,7 +34,7 @@ std::vector<std::uint16_t> halves_of(const std::vector<float>& values) {
   return halves;
 }
 
-/// Returns the elements of a constant of integers, dense, in the form that kernels read.
+/// Returns the elements of an integer constant, dense, in the encoding that kernels read.
 std::vector<std::byte> integers_of(const Tensor& tensor, Storage storage) {
   const auto stored = tasks::stored(tensor);
   std::vector<std::byte> bytes(stored.begin(), stored.end());

@@ -1,5 +1,5 @@
-// The memory of a graph's tensors while the graph is lowered. A tensor is in a buffer of its own, is a slice of a
-// concatenation, is a constant, or is an alias of another tensor's memory.
+// The memory of a graph's tensors while the graph is lowered. A tensor has a buffer of its own, or is a slice of a
+// concatenation, a constant, or an alias of another tensor's memory.
 #pragma once
 
 #include "tasks/engine/cuda/concat_plan.hpp"
@@ -16,13 +16,13 @@
 
 namespace rtexec::tasks::cuda {
 
-/// A tensor with its place in memory.
+/// A tensor with its memory location and layout.
 struct PlacedTensor {
   MemoryLocation place;
   Storage storage = Storage::f32;
   Shape shape;
   Strides strides;
-  std::int64_t zero_channels = 0; // images: channels from shape[1] up to this number are zero in memory
+  std::int64_t zero_channels = 0; // images: the channels from shape[1] up to this number are zero in memory
 };
 
 class Tensors {
@@ -36,12 +36,13 @@ class Tensors {
   [[nodiscard]] static std::int64_t unit(Storage storage) { return 16 / static_cast<std::int64_t>(size_of(storage)); }
   [[nodiscard]] std::int64_t unit() const { return unit(program_.storage); }
 
-  /// Returns a tensor. An input or the output of a node must have been passed to set() before. A constant is added to
-  /// the image at its first use.
+  /// Returns a tensor. If it is an input or the output of a node, set() must have been called for it before. If it is a
+  /// constant, the first call adds it to the image of constants.
   [[nodiscard]] const PlacedTensor& value(TensorId id);
-  /// Returns a constant in the storage `storage`: storage_of() for integers, f32 or f16 for floats.
+  /// Returns a constant in the storage `storage`. `storage` must be storage_of() for integers, and f32 or f16 for
+  /// floats.
   [[nodiscard]] const PlacedTensor& value(TensorId id, Storage storage);
-  /// Adds a constant to the image with the strides `strides`.
+  /// Adds a constant to the image of constants, with the strides `strides`, and returns it.
   [[nodiscard]] PlacedTensor constant(TensorId id, Storage storage, Strides strides);
   void set(TensorId id, PlacedTensor value) { values_[id] = std::move(value); }
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
@@ -53,12 +54,14 @@ class Tensors {
   /// Returns the memory to which the node that computes `id` must write: its slice of a concatenation, or a new buffer.
   [[nodiscard]] PlacedTensor destination(TensorId id) { return destination(id, program_.storage); }
   [[nodiscard]] PlacedTensor destination(TensorId id, Storage storage);
-  /// Returns the memory of one of `inputs` if node number `node` is its last reader. That input must have its own
-  /// buffer and the layout of the output. If there is no such input, returns a destination as above.
+  /// Returns the memory of one of `inputs` if node number `node` is the last reader of that input. The input must have
+  /// its own buffer and the layout of the output. If there is no such input, returns the slice or new buffer for the
+  /// node's output.
   [[nodiscard]] PlacedTensor destination(std::size_t node, std::span<const TensorId> inputs);
   [[nodiscard]] PlacedTensor allocate(const Shape& shape, Strides strides, Storage storage);
-  /// Returns the default strides. Images and matrices have channels last, and each pixel (row) begins at a multiple of
-  /// 16 bytes. All other tensors are dense and row-major; rows of bytes begin at multiples of 16 bytes, too.
+  /// Returns the default strides of tensor `id`. Images and matrices have channels last, and each pixel (row) begins at
+  /// a multiple of 16 bytes. All other tensors are dense and row-major; rows of s8 and u8 begin at multiples of 16
+  /// bytes, too.
   [[nodiscard]] Strides natural(TensorId id, Storage storage) const;
   [[nodiscard]] Strides natural(TensorId id) const { return natural(id, program_.storage); }
 
@@ -77,10 +80,10 @@ class Tensors {
   Program& program_;
   std::vector<bool> rows_; // for each tensor; see row_layout.hpp
   ConcatPlan concats_;
-  std::vector<std::optional<MemoryLocation>> groups_; // for each group of `concats_`; nullopt until one is written
+  std::vector<std::optional<MemoryLocation>> groups_; // one for each group of `concats_`; nullopt until allocated
   std::map<TensorId, PlacedTensor> values_;
   std::map<std::pair<TensorId, Storage>, PlacedTensor> constants_;
-  std::vector<TensorId> source_;       // for each tensor, the tensor that it may be an alias of
+  std::vector<TensorId> source_;       // for each tensor, the tensor whose memory it may share, or itself
   std::vector<std::size_t> last_read_; // for each source, the last node that reads it
 };
 
