@@ -5,7 +5,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Returns x tanh(log(1 + e^x)), computed as x (u - 1) / (u + 1) with u = (1 + e^x)^2. Returns x if that would
+/// Returns x tanh(log(1 + e^x)). Computes it as x (u - 1) / (u + 1) with u = (1 + e^x)^2. Returns x where u would
 /// overflow.
 DEVICE float mish(float x) {
   const float e = exponential(at_most(x, 30.0F));
@@ -13,8 +13,8 @@ DEVICE float mish(float x) {
   return x * n * inverse(n + 2.0F);
 }
 
-/// Calls each(function) with the function that `f` selects, once for all elements that `each` processes. A selection
-/// for each element would multiply the code, and a short kernel would have to wait while it is loaded.
+/// Calls each(function) with the activation that `f` selects. `each` applies it to all its elements, so the selection
+/// runs once. A selection for each element would multiply the code, and loading more code delays a short kernel.
 template <class F> DEVICE void with_function(const ActivationArguments& f, F each) {
   const float a = f.a, b = f.b;
   switch (f.kind) {
@@ -58,8 +58,8 @@ template <class Floats> DEVICE void activate(Floats& x, const ActivationArgument
   });
 }
 
-/// Computes activated() in a function that is called, not inlined. So rarely needed code does not displace other code
-/// in the instruction cache.
+/// Returns the result of activated(). This function is called, not inlined, so that rarely needed code does not
+/// displace other code in the instruction cache.
 DEVICE_CALL float activated_elsewhere(float x, int kind, float a, float b) {
   return activated(x, ActivationArguments{kind, a, b});
 }
@@ -69,8 +69,8 @@ template <class Floats> DEVICE void activate_elsewhere(Floats& x, const Activati
   for (float& value : x) value = activated_elsewhere(value, f.kind, f.a, f.b);
 }
 
-/// Returns the same as activated(), for kernels that inline it often. It first tests for the activations that follow
-/// most convolutions.
+/// Returns the result of activated(). It is for kernels that inline it often: first tests for the activations that
+/// follow most convolutions, and calls a function for all other activations.
 DEVICE float activated_quickly(float x, const ActivationArguments& f) {
   if (f.kind == ActivationArguments::none) return x;
   if (f.kind == ActivationArguments::relu) return at_least(x, 0.0F);
@@ -78,7 +78,8 @@ DEVICE float activated_quickly(float x, const ActivationArguments& f) {
   return activated_elsewhere(x, f.kind, f.a, f.b);
 }
 
-/// Returns the output of a convolution for a sum that includes its bias: adds the residual and applies the activation.
+/// Returns the output of a convolution. `sum` includes the bias. Adds the residual and applies the activation, in the
+/// order that `conv` defines.
 DEVICE float finished(const ConvArguments& conv, float sum, float residual) {
   return conv.residual_last ? activated_quickly(sum, conv.activation) + residual
                             : activated_quickly(sum + residual, conv.activation);

@@ -1,10 +1,10 @@
 // Attention that never stores all scores in memory. A block processes some rows of queries, and iterates over the keys
-// in tiles. Asynchronous copies bring the tiles to shared memory, double-buffered. Each row keeps the largest score so
-// far, the sum of the exponentials of (score - largest), and the values summed with these weights (online softmax:
-// Milakov and Gimelshein 2018, Dao et al. 2022).
+// in tiles. Asynchronous copies bring the tiles to shared memory, double-buffered. For each row, the block keeps three
+// running results: the largest score, the sum of the exponentials of (score - largest), and the sum of the values
+// weighted with these exponentials. This is the online softmax (Milakov and Gimelshein 2018, Dao et al. 2022).
 //
-// A block has four warps: `row_warps` times `key_warps`. Each warp processes 16 rows of queries, and its share of the
-// keys of every tile. At the end, the warps of the same rows add up their partial results.
+// A block has four warps, which form `row_warps` groups of `key_warps` warps. The warps of a group process the same 16
+// rows of queries, and divide the keys of every tile among them. At the end, they add up their partial results.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -17,7 +17,8 @@ namespace rtexec::tasks::cuda {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-/// Products in tf32. Both factors are rounded to tf32, because neither is a constant weight that was rounded before.
+/// Products in tf32. Both factors are rounded to tf32 here, because neither factor is a weight that was rounded in
+/// advance.
 struct AttentionTf32 {
   using Scalar = float;
   DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
@@ -39,34 +40,36 @@ struct AttentionHalf : HalfProduct {
 
 template <class Math, int head_size, int warps_of_keys> struct AttentionShape {
   using Scalar = typename Math::Scalar;
-  static constexpr int size = head_size; // elements of a row of queries, keys and values, rounded up
+  static constexpr int size = head_size; // number of elements of a row of queries, keys and values, rounded up
   static constexpr int warps = attention_warps, key_warps = warps_of_keys, row_warps = warps / key_warps;
   static constexpr int rows = row_warps * 16;
-  static constexpr int own_keys = attention_keys<Scalar>; // keys that one warp processes in a tile
+  static constexpr int own_keys = attention_keys<Scalar>; // number of keys that one warp processes in a tile
   static constexpr int keys = own_keys * key_warps;
-  static constexpr int chunks = size * static_cast<int>(sizeof(Scalar)) / 16; // 16-byte chunks of a row
-  static constexpr int row = chunks * 16 + 16;                                // bytes; padded against bank conflicts
-  static constexpr int steps = chunks / 2;                                    // matrix products along a row
+  static constexpr int chunks = size * static_cast<int>(sizeof(Scalar)) / 16; // number of 16-byte chunks of a row
+  static constexpr int row = chunks * 16 + 16; // bytes from one row to the next, padded against bank conflicts
+  static constexpr int steps = chunks / 2;     // number of matrix products along a row
   static constexpr int stage = 2 * keys * row;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(Scalar));
 };
 
 template <class Math, class Shape> struct AttentionTile {
   using Scalar = typename Math::Scalar;
-  static constexpr int groups = Shape::own_keys / 8, wide = Shape::size / 8; // fragments of scores; fragments of values
+  /// The number of fragments of the scores, and of the values.
+  static constexpr int groups = Shape::own_keys / 8, wide = Shape::size / 8;
 
   const AttentionArguments& p;
   SharedAddress queries, stages;
   const Scalar *k, *v;
   float sums[wide][4] = {};
-  float most[2] = {-infinity, -infinity}, total[2] = {}; // for each of this lane's two rows
+  /// For each of the two rows of this lane: the largest score so far, and the sum of the exponentials.
+  float most[2] = {-infinity, -infinity}, total[2] = {};
 
   DEVICE static int lane() { return thread_index() % 32; }
   DEVICE static int key_warp() { return thread_index() / 32 % Shape::key_warps; }
   DEVICE static int row_warp() { return thread_index() / 32 / Shape::key_warps; }
 
-  /// Copies `count` rows of `columns` elements, from row `first` on. Writes zeros beyond row `last` and beyond
-  /// `columns`.
+  /// Copies `count` rows of `columns` elements, beginning with row `first`. Writes zeros for rows from `last` on, and
+  /// for columns from `columns` on.
   DEVICE static void copy_rows(SharedAddress to, const Scalar* from, long long stride, int first, int count, int last,
                                int columns) {
 #pragma unroll 4
@@ -103,8 +106,8 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Scales the scores, adds the mask, and sets scores after the last key to minus infinity. The scores are scaled for
-  /// powers of 2 instead of e.
+  /// Scales the scores and adds the mask. Sets the scores of keys beyond the last key to minus infinity. The scale
+  /// includes the factor log2(e), so that later steps can use powers of 2 instead of e.
   DEVICE void finish_scores(float (&scores)[groups][4], const Scalar* mask, int first_row, int first_key) const {
 #pragma unroll
     for (int g = 0; g < groups; ++g)
@@ -118,7 +121,8 @@ template <class Math, class Shape> struct AttentionTile {
       }
   }
 
-  /// Replaces each score s by 2^(s - largest score), and scales the previous sums to the new largest score.
+  /// Replaces each score s by 2^(s - largest score), and adds these powers to `total`. Rescales the previous sums to
+  /// the new largest score.
   DEVICE void add_scores(float (&scores)[groups][4]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -129,7 +133,7 @@ template <class Math, class Shape> struct AttentionTile {
         for (int i = 0; i < 2; ++i) largest = at_least(largest, scores[g][half * 2 + i]);
       largest = at_least(largest, exchange(largest, 1));
       largest = at_least(largest, exchange(largest, 2));
-      const float base = largest == -infinity ? 0.0F : largest; // 0 if all keys are hidden
+      const float base = largest == -infinity ? 0.0F : largest; // 0 if all keys so far are masked
       const float shrunk = power_of_two(most[half] - base);
       most[half] = largest;
       float sum = 0;
@@ -149,8 +153,9 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Adds the products of scores and values to the sums. The scores that a lane holds are its fragment of the left
-  /// factor. Halves are used unchanged. For floats, the terms of the sum are in another order.
+  /// Adds the products of scores and values to the sums. The scores that a lane holds already are its fragment of the
+  /// left factor. For halves, the fragment is used unchanged. For floats, both factors have their keys in another
+  /// order, so that only the order of each sum's terms changes.
   DEVICE void add_values(const float (&scores)[groups][4], const char* values) {
     if constexpr (sizeof(Scalar) == 2) {
       const SharedAddress from =
@@ -204,8 +209,8 @@ template <class Math, class Shape> struct AttentionTile {
 
   DEVICE static float one_over(float total) { return total > 0.0F ? inverse(total) : 0.0F; }
 
-  /// Stores two neighbouring columns, the first of which is even. Rows consist of whole chunks, so that either both
-  /// columns exist or none.
+  /// Stores the elements of two neighbouring columns. `column` must be even. Rows consist of whole chunks, so that
+  /// either both columns exist or none.
   DEVICE void store_pair(Scalar* y, int row, int column, float first, float second) const {
     if (row >= p.m || column >= p.e) return;
     const Elements<Scalar, 2> pair{first, second};
@@ -223,9 +228,10 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Combines the partial results of all warps in shared memory, which the stages of copies no longer need.
+  /// Combines the partial results of all warps and stores them. Uses the shared memory of the tiles, which are no
+  /// longer needed.
   DEVICE void store_together(char* shared, Scalar* y, int first_of_block) {
-    constexpr int columns = Shape::size + 4; // padded against bank conflicts
+    constexpr int columns = Shape::size + 4; // floats from one row to the next, padded against bank conflicts
     auto* const largest = reinterpret_cast<float*>(shared);
     float* const parts = largest + 2 * Shape::warps * 16;
     const int warp = thread_index() / 32;

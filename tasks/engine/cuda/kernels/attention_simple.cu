@@ -1,6 +1,6 @@
-// Attention for any size, any strides and any device. One block computes each query. Its threads first divide the keys
-// among them; shared memory holds the scores of some keys at a time. Then they divide the columns of the values among
-// them.
+// Attention for any size, any strides and any device. One block computes each query. First its threads divide the keys
+// among them; shared memory holds the scores of some keys at a time. Then the threads divide the columns of the values
+// among them.
 #include "tasks/engine/cuda/kernels/functions.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -61,7 +61,7 @@ template <class Scalar> DEVICE void attend_simply(const AttentionArguments& p) {
       shared.of[i] = shared.of[i] == -infinity ? 0.0F : exponential(shared.of[i] - base);
       sum += shared.of[i];
     }
-    sum = together<false>(shared, sum); // afterwards all threads have written their scores
+    sum = together<false>(shared, sum); // ensures that all threads have written their scores
     const float shrunk = exponential(most - base);
     most = largest;
     total = multiply_add(total, shrunk, sum);

@@ -1,5 +1,5 @@
-// The Tensor Core kernels of conv_variants.inc. The file is empty for architectures without the Tensor Cores that they
-// need.
+// The Tensor Core kernels of conv_variants.inc. On architectures whose Tensor Cores cannot execute these kernels, this
+// file is empty.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_tile.cuh"

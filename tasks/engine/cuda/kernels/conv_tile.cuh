@@ -1,9 +1,11 @@
-// Computes one tile of a convolution as an implicit matrix product (conv_plan.hpp defines tiles and splits).
+// Computes one tile of a convolution as an implicit matrix product A * B (conv_plan.hpp defines tiles, taps and
+// splits).
 //
-// Rows of A are output pixels, gathered from x while the sum advances over taps and channels. Rows of B are output
-// channels. Asynchronous copies bring both to shared memory in pieces of 128 bytes of each row; `stages` pieces are
-// there at once. Rows are 144 bytes apart, which keeps all accesses free of bank conflicts. Weights do not depend on
-// the previous kernel, so their first pieces are fetched before the wait for that kernel.
+// Rows of A are output pixels. Their elements are gathered from x while the sum advances over taps and channels. Rows
+// of B are output channels. Asynchronous copies bring A and B to shared memory in pieces; a piece is 128 bytes of each
+// row. Shared memory has `stages` buffers, each for one piece. Rows are 144 bytes apart, which keeps all accesses free
+// of bank conflicts. Weights do not depend on the previous kernel. So their first pieces are fetched before the kernel
+// waits for the previous kernel.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -14,11 +16,11 @@
 
 namespace rtexec::tasks::cuda {
 
-constexpr int conv_piece = 128;           // bytes of a row that are multiplied at once
-constexpr int conv_row = conv_piece + 16; // bytes between rows in shared memory
+constexpr int conv_piece = 128;           // number of bytes of each row that are multiplied in one iteration
+constexpr int conv_row = conv_piece + 16; // bytes from one row to the next in shared memory
 constexpr int conv_chunks = conv_piece / 16;
 
-/// Returns the value of the padding around an int8 image, in each of four bytes.
+/// Returns the value of the padding around an int8 image, repeated in each of four bytes.
 DEVICE unsigned outside_of(const ConvArguments& conv) {
   return conv.zero ? static_cast<unsigned char>(*conv.zero) * 0x01010101U : conv.outside;
 }
@@ -29,26 +31,26 @@ template <class Scalar, int tile_rows, int tile_columns, int thread_count, int s
   static constexpr int rows = tile_rows, columns = tile_columns, threads = thread_count, stages = stage_count;
   static constexpr int per_chunk = 16 / static_cast<int>(sizeof(Scalar));
   static constexpr int per_piece = conv_piece / static_cast<int>(sizeof(Scalar));
-  static constexpr int rows_at_once = threads / conv_chunks; // rows that all threads copy together
+  static constexpr int rows_at_once = threads / conv_chunks; // number of rows that all threads copy together
   static constexpr int a_copies = (rows + rows_at_once - 1) / rows_at_once;
   static constexpr int b_copies = (columns + rows_at_once - 1) / rows_at_once;
   static constexpr int stage_bytes = (rows + columns) * conv_row;
 };
 
-/// Copies the pieces of one tile to shared memory. Each thread copies one 16-byte chunk of several rows. Offsets fit
-/// into 32 bits, because a tensor has at most 2^28 elements, padding included.
+/// Copies the pieces of one tile to shared memory. Each thread copies one 16-byte chunk in each of several rows.
+/// Offsets fit into 32 bits, because a tensor has at most 2^28 elements, padding included.
 template <class Shape> struct ConvLoader {
   using Scalar = typename Shape::Storage;
 
   const ConvArguments& conv;
-  SharedAddress a_to, b_to; // addresses of this thread's first row in stage 0
-  const Scalar* x;          // first channel of the group
-  const Scalar* weights;    // weights of the tile's first column
-  int sum;                  // length of the sum
+  SharedAddress a_to, b_to; // where this thread stores its first row of A and of B in stage 0
+  const Scalar* x;          // address of the group's first channel
+  const Scalar* weights;    // address of the weights of the tile's first column
+  int sum;                  // number of terms of the sum
   int first_row;
-  unsigned columns;            // bit i: row i of B is an output channel, not padding
-  int column[Shape::b_copies]; // offset of each row of B
-  int pixel[Shape::a_copies];  // offset of each row's first tap
+  unsigned columns;            // bit i: this thread's row i of B is an output channel, not padding
+  int column[Shape::b_copies]; // for each row of B: offset of its weights
+  int pixel[Shape::a_copies];  // for each row of A: offset of its first tap
   int top[Shape::a_copies], left[Shape::a_copies];
   int channel, tap_h, tap_w; // position of this thread's chunk in the next piece of A
   int at;                    // index in the sum of this thread's chunk in the next piece of B
@@ -93,8 +95,8 @@ template <class Shape> struct ConvLoader {
     set<0>(i, inside ? row_top : -(1 << 29), row_left,
            inside ? ((n * conv.height + row_top) * conv.width + row_left) * conv.x_stride : 0);
   }
-  /// Sets element i of the arrays. Each call compares i with one index j, because registers cannot be indexed at run
-  /// time.
+  /// Sets element i of the arrays `top`, `left` and `pixel`. Compares i with each constant index j in turn, because
+  /// registers cannot be indexed at run time.
   template <int j> DEVICE void set(int i, int row_top, int row_left, int offset) {
     if (i == j) {
       top[j] = row_top;
@@ -145,10 +147,10 @@ template <class Shape> struct ConvLoader {
   }
 };
 
-/// Computes the sums of a tile on CUDA cores. Each thread has `own_rows` x `own_columns` elements, interleaved with
-/// those of the other threads.
+/// Computes the sums of a tile on CUDA cores. Each thread computes `own_rows` x `own_columns` elements. The elements of
+/// different threads are interleaved.
 template <class Shape, int own_rows, int own_columns> struct SimtSums {
-  static constexpr int across = Shape::columns / own_columns; // threads along the columns
+  static constexpr int across = Shape::columns / own_columns; // number of threads along the columns
   static constexpr int down = Shape::rows / own_rows;
   static_assert(across * down == Shape::threads);
   static constexpr int count = own_rows * own_columns;
@@ -189,11 +191,12 @@ template <class Shape, int own_rows, int own_columns> struct SimtSums {
 
 #if defined(RTEXEC_MATRIX_UNITS)
 
-/// Computes the sums of a tile on Tensor Cores. Each warp has a part of the tile, in fragments of 16 rows by 8 columns.
+/// Computes the sums of a tile on Tensor Cores. Each warp computes a part of the tile, in fragments of 16 rows by 8
+/// columns.
 template <class Shape, int warps_down, int warps_across, class Product> struct MatrixSums {
   static_assert(warps_down * warps_across * 32 == Shape::threads);
   static constexpr int warp_rows = Shape::rows / warps_down, warp_columns = Shape::columns / warps_across;
-  static constexpr int high = warp_rows / 16, wide = warp_columns / 8; // fragments
+  static constexpr int high = warp_rows / 16, wide = warp_columns / 8; // number of fragments down and across
   static_assert(high * 16 == warp_rows && wide * 8 == warp_columns);
   static constexpr int count = high * wide * 4;
   static constexpr float scale = Product::scale;
@@ -204,8 +207,8 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
   DEVICE static int warp_column() { return thread_index() / 32 % warps_across * warp_columns; }
 
   DEVICE void multiply(const char* stage) {
-    // The matrices of A are rows 0-7 and 8-15 of the left chunk, then those rows of the right chunk. The matrices of B
-    // are both chunks of 8 columns, then those of the next 8 columns.
+    // One load brings four matrices of 8 rows by 16 bytes. For A: rows 0-7 and rows 8-15 of the left chunk, then the
+    // same rows of the right chunk. For B: both chunks of 8 columns, then both chunks of the next 8 columns.
     const SharedAddress from = shared_address(stage);
     const SharedAddress a_lane = from + static_cast<unsigned>((warp_row() + lane() % 16) * conv_row + lane() / 16 * 16);
     const int b_column = wide == 1 ? lane() % 8 : lane() / 16 * 8 + lane() % 8;
@@ -222,9 +225,10 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
 
  private:
   static constexpr int steps = conv_piece / 32;
-  static constexpr int pairs = (wide + 1) / 2; // pairs of fragments of B
+  static constexpr int pairs = (wide + 1) / 2; // number of pairs of fragments of B
 
-  /// The fragments of one step of the sum. Those of the next step are loaded while these are multiplied.
+  /// The fragments of one step of the sum. While one step's fragments are multiplied, the next step's fragments are
+  /// loaded.
   struct Fragments {
     unsigned a[high][4], b[pairs][4];
     DEVICE void load(SharedAddress a_lane, SharedAddress b_lane) {
@@ -253,15 +257,15 @@ template <class Shape, int warps_down, int warps_across, class Product> struct M
 
 #endif
 
-/// Return a sum in the form in which it is stored in shared or global memory: a scaled float, or the bits of an integer
-/// as a float.
+/// Return a sum in the form in which it is stored in shared or global memory. A float sum is scaled. The bits of an
+/// integer sum are returned as a float.
 DEVICE float on_its_way(float sum, float scale) { return sum * scale; }
 DEVICE float on_its_way(int sum, float) { return bits_float(static_cast<unsigned>(sum)); }
 
-/// The tile's sums in shared memory, from which they are stored to y in whole rows. A row is 32 bytes longer than its
-/// sums, against bank conflicts.
+/// The layout of the tile's sums in shared memory, from which whole rows are stored to y. Rows are padded by 32 bytes
+/// against bank conflicts.
 template <class Shape> struct StagedTile {
-  static constexpr int row = Shape::columns + 8; // floats between rows
+  static constexpr int row = Shape::columns + 8; // number of floats from one row to the next
   static constexpr int quads_across = Shape::columns / 4;
   static constexpr int quads = Shape::rows * quads_across;
   static_assert(row * Shape::rows * 4 <= Shape::stages * Shape::stage_bytes);
@@ -292,8 +296,8 @@ template <class Shape> DEVICE void load_staged(float (&to)[4], const float* stag
   for (int i = 0; i < 4; ++i) to[i] = elements.values[i];
 }
 
-/// Adds bias and residual, applies the activation and stores the tile, four columns of a pixel (a quad) at a time. All
-/// quads of a thread have the same columns, whose biases it fetches early.
+/// Adds bias and residual, applies the activation and stores the tile, one quad (four columns of a pixel) at a time.
+/// All quads of a thread have the same columns, so the thread fetches their biases once and early.
 template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct ConvOutput {
   using Scalar = typename Shape::Storage;
   static_assert(Shape::threads % StagedTile<Shape>::quads_across == 0);
@@ -301,9 +305,9 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
 
   const ConvArguments& conv;
   int first_pixel, pixels;
-  int channel;      // the first of this thread's four channels
-  int columns_left; // number of columns of the group from this thread's first one on
-  bool at_a_time;   // true: each quad is stored, and its residual loaded, by one access
+  int channel;      // first of the four channels of this thread
+  int columns_left; // number of columns of the group, counted from this thread's first column
+  bool at_a_time;   // true: one access stores each quad, and one access loads its residual
   float bias[4];
 
   DEVICE ConvOutput(const ConvArguments& arguments, int group, int tile_pixel, int tile_column)
@@ -318,8 +322,8 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
     for (int i = 0; i < 4; ++i) bias[i] = conv.bias && i < columns_left ? conv.bias[channel + i] : 0.0F;
   }
 
-  /// Stores this thread's quads: quad `first` + the thread's index, and further ones at a distance of `stride`.
-  /// sum_of(sum, quad) writes the sums of a quad to `sum`.
+  /// Stores this thread's quads. Their numbers are `first` + the thread's index, and then every `stride`-th number.
+  /// sum_of(sum, quad) must write the sums of a quad to `sum`.
   template <class SumOf> DEVICE void store(int first, int stride, SumOf sum_of) const {
     if (columns_left <= 0) return;
     if (!at_a_time) return store_apart(first, stride, sum_of);
@@ -383,7 +387,8 @@ template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct Co
   }
 };
 
-/// Adds up the partial sums of all splits, in order. Several loads are in flight at once.
+/// Adds up the partial sums of all splits in order. load(part, s) must load the partial sums of split s. Several loads
+/// are in flight at once.
 template <class Sum, class Load> DEVICE void add_parts(float (&sum)[4], int splits, Load load) {
   constexpr int at_once = 4;
 #pragma unroll
@@ -405,7 +410,7 @@ template <class Shape> DEVICE void store_alone(const ConvOutput<Shape>& output, 
 }
 
 #if defined(RTEXEC_CLUSTERS)
-/// Stores a tile whose splits form a cluster. Each block adds up and stores its share of the quads.
+/// Stores a tile whose splits form a cluster. Each block adds up and stores a share of the quads.
 template <class Shape>
 DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* staged, int split, int splits) {
   const SharedAddress mine = shared_address(staged);
@@ -415,11 +420,11 @@ DEVICE void store_in_cluster(const ConvOutput<Shape>& output, const float* stage
     add_parts<typename Shape::Sum>(
         sum, splits, [&](float(&part)[4], int s) { load_from_cluster(part, in_block_of_cluster(at, s)); });
   });
-  cluster_barrier(); // a block may end only when all blocks have read its memory
+  cluster_barrier(); // no block may end before all blocks have read its memory
 }
 #endif
 
-/// Stores a tile whose partial sums are combined in global memory. The last block to finish adds them up in order.
+/// Stores a tile whose partial sums are in global memory. The last block to finish adds them up in the order of splits.
 template <class Shape>
 DEVICE void store_last(const ConvArguments& conv, const ConvOutput<Shape>& output, const float* staged, int tile,
                        int split) {
@@ -483,7 +488,7 @@ template <class Shape, class Sums> DEVICE void conv_tile(const ConvArguments& co
     next = next + 1 == Shape::stages ? 0 : next + 1;
   }
 
-  barrier(); // afterwards all threads have finished reading the stages
+  barrier(); // ensures that all threads have finished reading the stages
   float* staged = reinterpret_cast<float*>(shared);
   stage_sums<Shape>(staged, sums);
 #if defined(RTEXEC_CLUSTERS)

@@ -17,8 +17,8 @@ struct WholeChannel {
         factor(conv.factors ? conv.factors[channel] : 0.0F),
         bias(conv.bias ? conv.bias[channel] : 0.0F) {}
 
-  /// Returns the output for a sum. `residual` is the value as it is stored. If y is of type s32, returns the bits of
-  /// the sum.
+  /// Returns the output for a sum. `residual` is the value as it is stored. If y is of type s32, the result has the
+  /// bits of the integer sum.
   DEVICE float finished(const ConvArguments& conv, int sum, float residual) const {
     if (conv.y_storage == Storage::s32) {
       const unsigned added = static_cast<unsigned>(offset) * static_cast<unsigned>(conv.zero ? *conv.zero : 1);
@@ -36,9 +36,9 @@ template <class Shape> struct ConvOutput<Shape, true> {
 
   const ConvArguments& conv;
   int first_pixel, pixels;
-  int channel;      // the first of this thread's four channels
-  int columns_left; // number of columns of the group from this thread's first one on
-  bool at_a_time;   // true: each quad is stored, and its residual loaded, by one access
+  int channel;      // first of the four channels of this thread
+  int columns_left; // number of columns of the group, counted from this thread's first column
+  bool at_a_time;   // true: one access stores each quad, and one access loads its residual
   WholeChannel channels[4];
 
   DEVICE ConvOutput(const ConvArguments& arguments, int group, int tile_pixel, int tile_column)
@@ -54,7 +54,8 @@ template <class Shape> struct ConvOutput<Shape, true> {
       if (i < columns_left) channels[i] = WholeChannel(conv, channel + i);
   }
 
-  /// Stores this thread's quads as store() for floats does. The sums are integers, stored in the bits of floats.
+  /// Stores this thread's quads, as the store() for floats does. sum_of() writes integer sums, stored in the bits of
+  /// floats.
   template <class SumOf> DEVICE void store(int first, int stride, SumOf sum_of) const {
     if (columns_left <= 0) return;
 #pragma unroll 1

@@ -1,5 +1,6 @@
-// Converts inputs and outputs between the network's memory and outside memory, which is host memory that the device
-// sees, or device memory. Each thread converts four elements, so that a warp reads and writes whole cache lines.
+// Converts inputs and outputs between the network's memory and outside memory. Outside memory is host memory that the
+// device can access, or device memory. Each thread converts four elements, so that a warp reads and writes whole cache
+// lines.
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -7,7 +8,7 @@ namespace {
 
 constexpr int chunk = 4;
 
-/// Loads and stores elements of outside memory (the tensors of the caller), one by one and in chunks of four.
+/// Loads and stores elements of outside memory, one at a time or in chunks of four.
 template <class Scalar> struct Outer {
   static constexpr unsigned bytes = sizeof(Scalar) * chunk;
   DEVICE static float load(const Scalar* from) { return to_float(*from); }
@@ -26,13 +27,14 @@ template <class Scalar> struct Outer {
   }
 };
 
-/// Returns the number of whole chunks. Returns 0 unless both sides begin at a multiple of a chunk's size.
+/// Returns the number of whole chunks. Returns 0 if outside or network memory does not begin at a multiple of a chunk's
+/// size.
 template <class T> DEVICE unsigned chunks(const ConvertArguments& p, const T* outer, const float* inner) {
   return aligned(outer, Outer<T>::bytes) && aligned(inner, 16) ? static_cast<unsigned>(p.count) / chunk : 0;
 }
 
-/// Returns the address of outside memory: `known`, or the address that `linked` points to. `linked` is in host memory,
-/// so only one thread of a block reads it.
+/// Returns the address of outside memory: the address that `linked` points to, or `known` if `linked` is null. `linked`
+/// points to host memory, so only one thread of each block reads it.
 template <class Pointer> DEVICE Pointer outer_address(Pointer known, void* const* linked) {
   if (linked == nullptr) return known;
   auto& address = shared_memory<Pointer>();
@@ -73,7 +75,7 @@ template <class T> DEVICE void stage_output(const ConvertArguments& p) {
     Outer<T>::store(y + i, x[i]);
 }
 
-/// Copies bytes and applies changed() to each four of them.
+/// Copies bytes, and applies changed() to each group of four bytes.
 template <class F> DEVICE void copy_bytes(const ConvertArguments& p, const char* x, char* y, F changed) {
   const unsigned words = aligned(x) && aligned(y) ? static_cast<unsigned>(p.count) / 16 : 0;
   for (unsigned item = first_item(); item < words; item += item_step()) {
@@ -99,7 +101,7 @@ DEVICE void give_bytes_out(const ConvertArguments& p) {
   copy_bytes(p, static_cast<const char*>(p.x), y, [&](unsigned word) { return word ^ p.flip; });
 }
 
-/// Converts the caller's booleans, which may represent true by any byte but 0, to bytes of 0 or 1.
+/// Converts the caller's booleans to bytes of 0 or 1. The caller may represent true by any byte but 0.
 DEVICE void take_booleans_in(const ConvertArguments& p) {
   let_next_start();
   wait_for_previous();

@@ -1,19 +1,20 @@
-// Depthwise convolutions: each group has one channel of x. A thread computes two neighbouring channels, for one pixel
-// of y or for some pixels in a row, which share their loads. Weights are stored tap by tap,
-// [kernel_h][kernel_w][channels of y], so that neighbouring threads read neighbouring addresses. The operands of one
-// kernel row are loaded while the previous row is added up.
+// Depthwise convolutions: each group has one channel of x. A thread computes two neighbouring channels. It computes
+// them for one pixel of y, or for several neighbouring pixels of a row, which share their loads. Weights are stored tap
+// by tap, [kernel_h][kernel_w][channels of y], so that neighbouring threads read neighbouring addresses. The operands
+// of a kernel row are loaded while the previous row is added up.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// The work of a thread: neighbouring channels of some pixels in a row. `out` is the first of these pixels.
+/// The work of a thread: neighbouring channels of one or more neighbouring pixels in a row. `out` is the first of these
+/// pixels.
 template <class Scalar> struct DepthwiseItem {
-  const Scalar *x, *weights; // the address of the item's first channel
-  int channel, all;          // the first channel of y, and the number of all its channels
+  const Scalar *x, *weights; // addresses of the item's first channel
+  int channel, all;          // first channel of y; number of all channels of y
   Pixel out;
-  int top, left; // the corner of the first pixel's window
+  int top, left; // top left corner of the first pixel's window
 
   DEVICE DepthwiseItem(const ConvArguments& p, const Pixel& first, int first_channel)
       : x(static_cast<const Scalar*>(p.x) + first_channel / p.out_channels),
@@ -25,14 +26,14 @@ template <class Scalar> struct DepthwiseItem {
         left(first.w * p.stride_w - p.pad_left) {}
 };
 
-/// The operands of `width` taps of one kernel row for `strip` pixels, in their stored form. `strip` is more than one
-/// only if neighbouring pixels read neighbouring elements of x.
+/// The operands of `width` taps of one kernel row for `strip` pixels, as stored. `strip` may exceed one only if
+/// neighbouring pixels of y read neighbouring pixels of x.
 template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
   static constexpr int span = width + strip - 1;
   using Part = Stored<Scalar, count>;
   Part x[span], weights[width];
 
-  /// Loads the operands. They are zero for elements outside of x, and if the row is beyond the kernel.
+  /// Loads the operands of kernel row `kh`. Operands are zero outside of x, and if the kernel has no row `kh`.
   DEVICE void load(const ConvArguments& p, const DepthwiseItem<Scalar>& item, int kh, int first_kw) {
     const int h = item.top + kh * p.dilation_h;
     const bool inside = kh < p.kernel_h && h >= 0 && h < p.height;
@@ -66,7 +67,7 @@ template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
   }
 };
 
-/// Adds up the products for a kernel of `width` taps in a row.
+/// Adds up the products of a kernel whose rows have `width` taps.
 template <class Scalar, int count, int width, int strip>
 DEVICE void add_rows(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[strip][count]) {
   DepthwiseTaps<Scalar, count, width, strip> taps;
@@ -78,7 +79,7 @@ DEVICE void add_rows(const ConvArguments& p, const DepthwiseItem<Scalar>& item, 
     own.add_to(sums);
   }
 }
-/// Adds up the products for any kernel and one pixel.
+/// Adds up the products of a kernel of any size, for one pixel.
 template <class Scalar, int count>
 DEVICE void add_taps(const ConvArguments& p, const DepthwiseItem<Scalar>& item, float (&sums)[1][count]) {
   DepthwiseTaps<Scalar, count, 1, 1> tap;
@@ -134,7 +135,7 @@ template <class Scalar, int count> DEVICE bool in_pieces(const ConvArguments& p)
          (!p.residual || in_chunks<count>(p.residual, p.residual_stride, sizeof(Scalar)));
 }
 
-/// Computes two channels at once if strides and alignment allow it, otherwise one channel.
+/// Computes two channels at once if strides and alignment allow it, otherwise one channel at a time.
 template <class Scalar, int strip> DEVICE void depthwise(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -146,7 +147,7 @@ template <class Scalar, int strip> DEVICE void depthwise(const ConvArguments& p)
 
 KERNEL(depthwise_f, 128, ConvArguments) { depthwise<float, 1>(arguments); }
 KERNEL(depthwise_h, 128, ConvArguments) { depthwise<Half, 1>(arguments); }
-// Kernels for windows of 3, 5 or 7 columns that are neither strided nor dilated in width.
+// Kernels for windows of 3, 5 or 7 columns with stride 1 and dilation 1 in width.
 KERNEL(depthwise_strips_f, 128, ConvArguments) { depthwise<float, 4>(arguments); }
 KERNEL(depthwise_strips_h, 128, ConvArguments) { depthwise<Half, 4>(arguments); }
 

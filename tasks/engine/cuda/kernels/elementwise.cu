@@ -49,11 +49,12 @@ DEVICE_CALL float combined_rarely(float a, float b, int kind) {
   case BinaryArguments::power: return power_of(a, b);
   case BinaryArguments::modulo: return modulo(a, b);
   case BinaryArguments::remainder: return remainder(a, b);
-  default: return a < 0.0F ? a * b : a; // slope
+  default: return a < 0.0F ? a * b : a; // BinaryArguments::slope
   }
 }
 
-/// Calls each(function) with the operation that `kind` selects, once for all elements, as with_function() does.
+/// Calls each(function) with the operation that `kind` selects. The selection runs once for all elements, as in
+/// with_function().
 template <class F> DEVICE void with_pair(int kind, F each) {
   switch (kind) {
   case BinaryArguments::add: return each([](float a, float b) { return a + b; });
@@ -141,7 +142,7 @@ template <class Scalar> DEVICE void lrn(const LrnArguments& p) {
     }
     const float base = p.bias + p.alpha / static_cast<float>(p.size) * sum;
     float divisor;
-    if (p.beta == 0.75F) { // the value that networks use
+    if (p.beta == 0.75F) { // the most common value, computed without a logarithm
       const float root = square_root(base);
       divisor = root * square_root(root);
     } else {

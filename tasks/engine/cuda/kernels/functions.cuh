@@ -1,5 +1,5 @@
-// Element-wise functions that are made of basic operations and so need no library. Their definitions are those of the
-// host (tasks/engine/host/kernels/element_functions.hpp).
+// Element-wise functions that are made of basic operations and so need no library. Their definitions agree with the
+// host functions (tasks/engine/host/kernels/element_functions.hpp).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -8,12 +8,12 @@
 namespace rtexec::tasks::cuda {
 
 constexpr float infinity = __builtin_huge_valf();
-constexpr float to_base_2 = 1.44269504F; // log2(e)
+constexpr float to_base_2 = 1.44269504F; // log2(e): factor from exponents of e to exponents of 2
 
 DEVICE float at_least(float x, float low) { return x < low ? low : x; }
 DEVICE float at_most(float x, float high) { return x > high ? high : x; }
 
-/// Returns x * 2^n for -252 <= n <= 254. The result is exact if it is representable.
+/// Returns x * 2^n for -252 <= n <= 254. The result is exact if a float can represent it.
 DEVICE float scaled(float x, int n) {
   const int half = n >> 1;
   return x * bits_float(static_cast<unsigned>(half + 127) << 23U) *
@@ -31,7 +31,8 @@ DEVICE float exponential_near_zero(float r) {
   return multiply_add(p * r, r, r) + 1.0F;
 }
 
-constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it holds the nearest integer in its low bits
+/// 1.5 * 2^23. Adding it to a small number rounds that number to an integer, which is in the low bits of the sum.
+constexpr float rounder = 12582912.0F;
 
 /// Returns e^x within 2 units in the last place, also for subnormal results.
 DEVICE float exponential(float x) {
@@ -42,7 +43,7 @@ DEVICE float exponential(float x) {
   return scaled(exponential_near_zero(r), static_cast<int>(float_bits(shifted) - float_bits(rounder)));
 }
 
-constexpr float two_to_23 = 8388608.0F; // from here on all floats are integers
+constexpr float two_to_23 = 8388608.0F; // all floats from this value on are integers
 
 DEVICE float absolute(float x) { return bits_float(float_bits(x) & 0x7fffffffU); }
 DEVICE float with_sign(float x, float of) { return bits_float(float_bits(x) | (float_bits(of) & 0x80000000U)); }
@@ -57,7 +58,7 @@ DEVICE float whole_below(float x) {
   return whole > x ? whole - 1.0F : whole;
 }
 
-/// The parts of log(x) = exponent * log(2) + rest, for 0 < x < infinity.
+/// The parts of a logarithm: log(x) = exponent * log(2) + rest, for 0 < x < infinity.
 struct Logarithm {
   float exponent, rest;
 };
@@ -103,7 +104,7 @@ DEVICE float power(float x, float y) {
   if (x != x || y != y) return bits_float(0x7fc00000U);
   if (x == 0.0F) return y > 0.0F ? 0.0F : infinity;
   if (x == infinity) return y > 0.0F ? infinity : 0.0F;
-  // Subtracts the integer part of y * log2(x) before it can absorb the fraction.
+  // Computes the integer part of y * log2(x) separately, so that the fraction keeps its precision.
   const Logarithm parts = logarithm_parts(x);
   const float fraction = y * parts.rest * to_base_2;
   const float n = at_most(at_least(multiply_add(y, parts.exponent, fraction), -252.0F), 252.0F) + rounder - rounder;
@@ -122,8 +123,8 @@ DEVICE float hyperbolic_tangent(float x) {
   return 1.0F - 2.0F * inverse(exponential(2.0F * x) + 1.0F);
 }
 
-/// Returns the error function of x: a quotient of polynomials in x^2 on [-4, 4]. Outside of this interval it returns
-/// the value at the nearer end.
+/// Returns the error function of x, as a quotient of polynomials in x^2 on [-4, 4]. If x is outside of this interval,
+/// returns the value at the nearer end.
 DEVICE float error_function(float x) {
   x = at_most(at_least(x, -4.0F), 4.0F);
   const float z = x * x;

@@ -1,7 +1,8 @@
-// Fused multi-layer RNNs: each layer reads the states of the previous layer. All weights, those of the state and those
-// of the input, stay in registers. A cluster computes all layers at the same time, one in each block. In each step, a
-// block computes its next state and sends it to the block of the next layer. Then it computes what the input of its
-// next step adds to the gates. Without a cluster, a single block computes one layer after the other.
+// Fused multi-layer RNNs, in which each layer reads the states of the previous layer. All weights stay in registers,
+// both the weights of the state and the weights of the input. A cluster computes all layers at the same time, one layer
+// in each block. In each step, a block computes its next state and sends it to the block of the next layer. Then it
+// computes the part of the next step's gates that depends on the input. Without a cluster, a single block computes the
+// layers one after the other.
 #include "tasks/engine/cuda/kernels/persistent_rnn.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -9,8 +10,9 @@ namespace {
 
 DEVICE int least(int a, int b) { return a < b ? a : b; }
 
-constexpr unsigned nothing_yet = 0xffffffffU; // marks an input that has not arrived; it is a NaN
-/// Returns `value`. If it has the bits of `nothing_yet`, returns another NaN.
+/// The bits of an input that has not arrived. They are a NaN.
+constexpr unsigned nothing_yet = 0xffffffffU;
+/// Returns the value to send for `value`: another NaN if `value` has the bits of `nothing_yet`, otherwise `value`.
 DEVICE float sent(float value) { return float_bits(value) == nothing_yet ? bits_float(0x7fffffffU) : value; }
 
 template <class Scalar, int kind> struct FusedRnn {
@@ -22,9 +24,9 @@ template <class Scalar, int kind> struct FusedRnn {
 
   const StackArguments& p;
   int layer, hidden;
-  int unit, lane, gate; // those of this thread
+  int unit, lane, gate; // unit, lane and gate of this thread
   bool finishes;
-  int padded;    // the length of a state or input, padded to the columns of all lanes
+  int padded;    // number of elements of a state or input, padded to the columns of all lanes
   float* states; // two state vectors
   float* inputs; // the inputs of `at_once` steps
   OfState of_state;
@@ -42,7 +44,7 @@ template <class Scalar, int kind> struct FusedRnn {
     load_weights();
   }
 
-  /// Loads the weights. A thread without a unit loads those of the last unit, which takes less time than a branch.
+  /// Loads the weights. A thread without a unit loads the weights of the last unit, which is faster than a branch.
   DEVICE void load_weights() {
     const auto* from = static_cast<const Scalar*>(p.weights[layer]);
 #pragma unroll
@@ -67,8 +69,8 @@ template <class Scalar, int kind> struct FusedRnn {
     return to_float(static_cast<const Scalar*>(tensor)[at]);
   }
 
-  /// Prepares shared memory for the inputs of steps `first` to `end` - 1. Loads the inputs. If another block sends
-  /// them, marks them as not arrived instead.
+  /// Prepares shared memory for the inputs of steps `first` to `end` - 1. If another block sends the inputs, marks them
+  /// as not arrived. Otherwise loads the inputs.
   DEVICE void prepare_inputs(int first, int end) const {
     const int warps = block_threads() / 32, width = p.inputs[layer];
     const bool awaits = layer > 0 && blocks_z() > 1;
@@ -89,8 +91,8 @@ template <class Scalar, int kind> struct FusedRnn {
       }
   }
 
-  /// Waits until the whole input at address `input` has arrived. Then sets `sums` to what the input contributes to the
-  /// gates.
+  /// Waits until the whole input at address `input` has arrived. Then sets `sums` to the part of the gates that depends
+  /// on the input.
   DEVICE void add_input(float (&sums)[4], SharedAddress input) const {
     for (;;) {
       typename OfInput::Part x;
@@ -98,7 +100,7 @@ template <class Scalar, int kind> struct FusedRnn {
 #pragma unroll
       for (float& sum : sums) sum = 0;
       of_input.add(sums, x, 0);
-      // An input that has not arrived is NaN, and so is every sum of it.
+      // If an element of the input has not arrived, it is NaN, and so are all sums that contain it.
       const float sum = gates == 1 ? (sums[0] + sums[1]) + (sums[2] + sums[3]) : sums[0];
       if (sum == sum || has_come(x)) return;
       let_others_run();
@@ -116,7 +118,7 @@ template <class Scalar, int kind> struct FusedRnn {
   DEVICE void finish(Unit& own, float sum) const {
     if (lstm) {
       own.finish_lstm((gate == 3 ? hyperbolic() : sigmoid())(sum), hyperbolic());
-    } else if (gru) { // lanes: update, reset, hidden, and what the input adds to hidden
+    } else if (gru) { // lanes: update, reset, hidden, the input's part of hidden
       own.finish_gru(gate < 2 ? sigmoid()(sum) : sum, 0, exchange(sum, 3), hyperbolic());
     } else {
       own.state = hyperbolic()(sum);
@@ -174,7 +176,8 @@ template <class Scalar, int kind> struct FusedRnn {
     store_to_cluster(to, value);
 #endif
   }
-  /// Returns the offset of input number i in shared memory, in bytes.
+  /// Returns the offset of the input of step i in shared memory, in bytes. i counts from the first step that is in
+  /// shared memory.
   DEVICE SharedAddress place(int i) const {
     return static_cast<SharedAddress>(i * padded * static_cast<int>(sizeof(float)));
   }
@@ -183,7 +186,7 @@ template <class Scalar, int kind> struct FusedRnn {
 template <class Scalar, int kind> DEVICE void run_fused_rnn(const StackArguments& p) {
   let_next_start();
   for (int layer = block_z(); layer < p.layers; layer += blocks_z()) {
-    const FusedRnn<Scalar, kind> stacked(p, layer); // loads the weights before it waits: they are constants
+    const FusedRnn<Scalar, kind> stacked(p, layer); // loads the weights before the wait, because they are constants
     if (layer == block_z()) wait_for_previous();
     stacked.run();
   }

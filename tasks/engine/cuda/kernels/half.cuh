@@ -5,7 +5,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// A float of half precision (IEEE binary16), as it is stored. Arithmetic is done in float.
+/// A number of half precision (IEEE binary16), as stored. Arithmetic is in float.
 struct Half {
   unsigned short bits;
 };
@@ -15,7 +15,7 @@ struct Byte {
   signed char value;
 };
 
-/// Integers of 2 and 8 bytes. Kernels only move them.
+/// Integers of 2 and 8 bytes, which kernels only move.
 struct Short {
   unsigned short bits;
 };
@@ -42,10 +42,10 @@ template <> DEVICE Short from_float<Short>(float value) {
   return Short{static_cast<unsigned short>(static_cast<int>(value))};
 }
 
-/// `words` words of 32 bits that one access reads or writes. They are aligned to their total size.
+/// `words` words of 32 bits that one access reads or writes. Their address is a multiple of their total size.
 template <unsigned words> struct alignas(words * 4) Words { unsigned word[words]; };
 
-/// `count` elements, converted to floats, which one access reads or writes. The address must be a multiple of their
+/// `count` elements, converted to floats, that one access reads or writes. The address must be a multiple of their
 /// total size. Elements of type `Wide` stay integers.
 template <class Scalar, int count> struct Elements;
 
@@ -161,7 +161,7 @@ template <> struct Elements<Byte, 16> : ByteElements<16> {};
 /// The number of elements in 16 bytes.
 template <class Scalar> constexpr int chunk_elements = 16 / static_cast<int>(sizeof(Scalar));
 
-/// `count` neighbouring elements in their stored form. at() and value() return one of the elements.
+/// `count` neighbouring elements as stored. at() and value() return one element.
 template <class Scalar, int count> struct Stored {
   Words<count * sizeof(Scalar) / 4> words;
   DEVICE void load(const void* from) {
@@ -181,7 +181,7 @@ template <> struct Stored<Half, 1> {
 };
 template <class Scalar> using Chunk = Stored<Scalar, chunk_elements<Scalar>>;
 
-/// True for element types whose products, and thus sums, are integers.
+/// True for element types whose products and sums are integers.
 template <class Scalar> constexpr bool is_whole = false;
 template <> constexpr bool is_whole<Byte> = true;
 template <class Scalar> struct SumType { using type = float; };

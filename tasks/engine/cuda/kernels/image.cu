@@ -1,4 +1,4 @@
-// Converts the network's input image, and clears counters.
+// Converts the network's input image to channels last, and clears counters.
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {

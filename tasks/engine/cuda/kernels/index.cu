@@ -59,7 +59,7 @@ DEVICE Integer put_together(int kind, Integer old, Integer value, bool sign) {
   }
 }
 
-/// Calls update(y, x) for each scattered element. The arguments are its offsets in y and in x.
+/// Calls update(y, x) for each scattered element. y is the offset of its destination, x the offset of its source.
 template <class F> DEVICE void put(const ScatterArguments& p, F update) {
   let_next_start();
   wait_for_previous();

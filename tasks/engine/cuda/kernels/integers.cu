@@ -1,5 +1,5 @@
-// Element-wise kernels for types that are known only when a kernel runs: conversions, functions and operations of
-// integers, comparisons, selection. The file also has products of integer matrices, and convolutions of int16.
+// Element-wise kernels for types that are known only when a kernel runs: conversions, integer functions and operations,
+// comparisons, selection. The file also contains products of integer matrices, and convolutions of int16.
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 #include "tasks/engine/cuda/kernels/levels.cuh"
@@ -135,7 +135,7 @@ DEVICE void gemm(const GemmArguments& p) {
   });
 }
 
-/// Convolves x and weights of type s16 to y of type s32, modulo 2^32. Weights are stored as
+/// Convolves x and weights of type s16. y is of type s32; sums are modulo 2^32. Weights are stored as
 /// [out_channels][channels][kernel_h][kernel_w]. Each thread computes one output; neighbouring threads compute
 /// neighbouring channels of a pixel.
 DEVICE void convolve(const ConvArguments& p) {

@@ -1,5 +1,6 @@
-// Integers and booleans whose type is an argument of the kernel. They are computed in 64 bits and stored modulo 2^n.
-// The definitions of operations are those of the host (tasks/engine/host/kernels/arithmetic.hpp).
+// Operations on integers and booleans whose type is an argument of the kernel. Values are computed in 64 bits and
+// stored modulo 2^n, with n the number of bits of the type. The definitions of operations agree with the host
+// (tasks/engine/host/kernels/arithmetic.hpp).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/functions.cuh"
@@ -19,7 +20,7 @@ template <class T> DEVICE void store_as(void* to, long long at, Integer value) {
   static_cast<T*>(to)[at] = static_cast<T>(value);
 }
 
-constexpr unsigned char u8_flip = 0x80; // converts between a value and its storage as u8, which is 128 less
+constexpr unsigned char u8_flip = 0x80; // u8 is stored as value - 128; inverting this bit converts either way
 
 DEVICE Integer load_integer(const void* from, long long at, Storage storage) {
   switch (storage) {
@@ -43,11 +44,11 @@ DEVICE void store_integer(void* to, long long at, Storage storage, Integer value
   }
 }
 
-/// Returns 2^n, for exponents n of normal floats.
+/// Returns 2^n. n must be an exponent of a normal float.
 DEVICE float two_to(int n) { return bits_float(static_cast<unsigned>(127 + n) << 23U); }
 
-/// Returns the value truncated towards zero. A value out of range becomes the nearest integer of the type, and NaN
-/// becomes 0.
+/// Returns `value` truncated towards zero. If the result is out of range of the type, returns the nearest integer of
+/// the type. Returns 0 for NaN.
 DEVICE Integer truncated(float value, Storage to) {
   if (value != value) return 0;
   const int bits = 8 * static_cast<int>(size_of(to));
@@ -66,7 +67,7 @@ DEVICE float integer_to_float(Integer value, Storage from) {
 
 DEVICE bool is_less(Integer a, Integer b, bool sign) { return sign ? as_signed(a) < as_signed(b) : a < b; }
 
-/// Returns a / b, rounded towards zero. a / 0 is 0.
+/// Returns a / b rounded towards zero, or 0 if b is 0.
 DEVICE Integer quotient(Integer a, Integer b, bool sign) {
   if (b == 0) return 0;
   if (!sign) return a / b;
@@ -76,7 +77,7 @@ DEVICE Integer remainder(Integer a, Integer b, bool sign) {
   if (b == 0 || (sign && b == ~0ULL)) return 0;
   return sign ? extended(as_signed(a) % as_signed(b)) : a % b;
 }
-/// Returns the remainder with the sign of the divisor.
+/// Returns the remainder of a / b, with the sign of b.
 DEVICE Integer modulo(Integer a, Integer b, bool sign) {
   const Integer rest = remainder(a, b, sign);
   return sign && rest != 0 && (as_signed(rest) < 0) != (as_signed(b) < 0) ? rest + b : rest;
@@ -94,19 +95,19 @@ DEVICE Integer power(Integer base, Integer exponent, bool sign) {
   }
   return result;
 }
-/// Returns value * 2^by. Returns 0 if `by` is below 0, or at least the number of bits.
+/// Returns value * 2^by. Returns 0 if `by` is negative, or at least the number of bits of the type.
 DEVICE Integer shifted_left(Integer value, Integer by, Storage storage) {
   return by < 8 * size_of(storage) ? value << by : 0;
 }
-/// Returns the value shifted right, filled with its sign. If `by` is below 0, or at least the number of bits, all bits
-/// of the result are the sign.
+/// Returns `value` shifted right by `by` bits, filled with its sign. If `by` is negative, or at least the number of
+/// bits of the type, all bits of the result are the sign.
 DEVICE Integer shifted_right(Integer value, Integer by, Storage storage) {
   if (!is_signed(storage)) return by < 8 * size_of(storage) ? value >> by : 0;
   return extended(as_signed(value) >> (by < 8 * size_of(storage) ? by : 63U));
 }
 
-/// Returns a sort key of x. It is larger for elements later in ascending order, and equal for equal elements. NaN comes
-/// last.
+/// Returns a sort key of x. A greater x has a greater key, equal elements have equal keys, and NaN has the greatest
+/// key.
 DEVICE unsigned order_of(float x) {
   constexpr unsigned sign = 0x80000000U;
   if (x != x) return ~0U;

@@ -1,5 +1,6 @@
-// Distributes work over threads. An item is `count` neighbouring elements, and every thread processes items in a
-// grid-stride loop. Indices fit into 32 bits, since no tensor has more than 2^28 elements; offsets have 64 bits.
+// Distributes work over threads. An item is a number of neighbouring elements (`count`) that a thread processes at
+// once. A chunk is an item of 16 bytes. Every thread processes items in a grid-stride loop. Indices fit into 32 bits,
+// because no tensor has more than 2^28 elements; offsets have 64 bits.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/network_arguments.hpp"
@@ -13,7 +14,7 @@ DEVICE unsigned first_item() {
 }
 DEVICE unsigned item_step() { return static_cast<unsigned>(blocks_x()) * static_cast<unsigned>(block_threads()); }
 
-/// True if one access can read (or write) `count` channels of a pixel, for all pixels.
+/// True if one access can read or write `count` channels of any pixel. `bytes` is the size of an element.
 template <int count> DEVICE bool in_chunks(const void* pointer, int stride, unsigned bytes) {
   return stride % count == 0 && aligned(pointer, bytes * static_cast<unsigned>(count));
 }
@@ -28,14 +29,14 @@ template <int count, class F> DEVICE void each_item(unsigned elements, F f) {
   const unsigned items = elements / static_cast<unsigned>(count);
   for (unsigned item = first_item(); item < items; item += item_step()) f(Count<count>(), item);
 }
-/// Calls f(Count, item) for every item. Items are chunks of `chunk` elements if `whole`, otherwise single elements.
+/// Calls f(Count, item) for every item. If `whole` is true, an item has `chunk` elements; otherwise it has one element.
 template <int chunk, class F> DEVICE void each_item(unsigned elements, bool whole, F f) {
   if (whole) each_item<chunk>(elements, f);
   else each_item<1>(elements, f);
 }
 
-/// Calls f(Count, pixel, channel) for every item, whose channels begin at `channel`. For operations that map each pixel
-/// to a pixel with as many channels.
+/// Calls f(Count, pixel, channel) for every item. `channel` is the first channel of the item. This is for operations
+/// that map each pixel to a pixel with equally many channels.
 template <class Scalar, class Arguments, class F> DEVICE void each_channel(const Arguments& p, unsigned pixels, F f) {
   constexpr int chunk = chunk_elements<Scalar>;
   const auto channels = static_cast<unsigned>(p.channels);
@@ -76,25 +77,25 @@ DEVICE unsigned element_count(const View& view) {
 DEVICE int last_extent(const View& view) { return view.rank > 0 ? view.shape[view.rank - 1] : 1; }
 DEVICE long long last_stride(const View& view) { return view.rank > 0 ? view.stride[view.rank - 1] : 1; }
 
-/// True if the view's elements are contiguous and aligned chunks along its last dimension. Assumes that the size of
-/// that dimension is a multiple of `count`.
+/// True if one access can read or write `count` elements along the last dimension of the view. The size of that
+/// dimension must be a multiple of `count`.
 template <int count, class Scalar> DEVICE bool in_chunks(const View& view, const Scalar* pointer) {
   if (view.rank == 0 || view.stride[view.rank - 1] != 1 || !aligned(pointer, sizeof(Scalar) * count)) return false;
   for (int d = 0; d < view.rank - 1; ++d)
     if (view.stride[d] % count != 0) return false;
   return true;
 }
-/// True if the view consists of whole aligned chunks of `count` elements.
+/// True if the view consists of whole aligned chunks of `count` elements along its last dimension.
 template <int count, class Scalar> DEVICE bool made_of_chunks(const View& view, const Scalar* pointer) {
   return last_extent(view) % count == 0 && in_chunks<count>(view, pointer);
 }
-/// True if in_chunks() is true, or if one element is repeated along the last dimension.
+/// True if in_chunks() is true, or if the last dimension repeats one element (stride 0).
 template <int count, class Scalar> DEVICE bool in_chunks_or_repeated(const View& view, const Scalar* pointer) {
   return (view.rank > 0 && view.stride[view.rank - 1] == 0) || in_chunks<count>(view, pointer);
 }
 
-/// Calls f(d, i) for every dimension d, the last one first. i is the index of item number `item` in dimension d. Items
-/// are `count` elements along the last dimension.
+/// Calls f(d, i) for every dimension d, beginning with the last. i is the index in dimension d of the first element of
+/// item number `item`. An item is `count` elements along the last dimension.
 template <int count, class F> DEVICE void each_index(const View& view, unsigned item, F f) {
   for (int d = view.rank - 1; d >= 0; --d) {
     const unsigned extent =

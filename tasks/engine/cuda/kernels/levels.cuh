@@ -1,4 +1,4 @@
-// Quantisation of floats to integers, and access to elements whose storage is known only when a kernel runs.
+// Quantisation of floats to integers, and access to elements whose storage is known only at run time.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -17,14 +17,15 @@ DEVICE float load_stored(const void* from, long long at, Storage storage) {
   if (storage == Storage::f16) return to_float(static_cast<const Half*>(from)[at]);
   return to_float(static_cast<const Byte*>(from)[at]);
 }
-/// Stores a value in the given storage. For s32 it stores the bits of `value`, as does the overload for four values.
+/// Stores a value in the given storage. If the storage is s32, stores the bits of `value`. So does the overload for
+/// four values.
 DEVICE void store_stored(void* to, long long at, Storage storage, float value) {
   if (storage == Storage::f32 || storage == Storage::s32) static_cast<float*>(to)[at] = value;
   else if (storage == Storage::f16) static_cast<Half*>(to)[at] = from_float<Half>(value);
   else static_cast<Byte*>(to)[at] = from_float<Byte>(value);
 }
 
-/// Load four neighbouring elements and convert them to floats. `at` is a multiple of four.
+/// Loads four neighbouring elements and converts them to floats. `at` must be a multiple of four.
 template <class Scalar> DEVICE void load_four(float (&to)[4], const void* from, long long at) {
   Elements<Scalar, 4> elements;
   elements.load(static_cast<const Scalar*>(from) + at);

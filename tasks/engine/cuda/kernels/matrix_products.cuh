@@ -1,4 +1,4 @@
-// The arithmetic of Tensor Cores: products of fragments in registers.
+// The arithmetic of Tensor Cores: multiplies fragments in registers.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/conv_primitives.cuh"
@@ -7,9 +7,10 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Products in tf32. Weights are rounded to tf32 in advance. For activations, Tensor Cores drop the bits that tf32
-/// lacks, which makes them smaller by 0.72 * 2^-11 on average (the mean of 1/m over mantissas m, log-uniform in [1,
-/// 2)). The sums are scaled to compensate. So the error has no bias, as if activations were rounded.
+/// Products in tf32. Weights are rounded to tf32 in advance. Activations are not rounded: Tensor Cores drop the bits
+/// that tf32 lacks. This makes activations smaller by the relative error 0.72 * 2^-11 on average (the mean of 1/m over
+/// mantissas m, log-uniform in [1, 2)). The sums are scaled to compensate for this error, so that they have no bias, as
+/// if activations were rounded.
 struct Tf32Product {
   static constexpr float scale = 1.0F + 0.7213F / 2048.0F;
   DEVICE static void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_tf32(d, a, b); }
@@ -25,8 +26,8 @@ struct ByteProduct {
   DEVICE static void multiply(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { multiply_bytes(d, a, b); }
 };
 
-/// Products that are as accurate as float. Each factor is the sum of two tf32, x = high + low. The product of the two
-/// low parts is omitted, because it is below float's precision.
+/// Products that are as accurate as float. Each factor x is the sum of two tf32 numbers, x = high + low. The product of
+/// the two low parts is omitted, because it is below float's precision.
 struct Tf32x3Product {
   static constexpr float scale = 1;
   template <int n> DEVICE static void part(const unsigned (&x)[n], unsigned (&high)[n], unsigned (&low)[n]) {

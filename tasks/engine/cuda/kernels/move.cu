@@ -28,9 +28,9 @@ template <class From, class To> DEVICE void copy(const CopyArguments& p) {
   });
 }
 
-/// Copies between tensors whose smallest strides are in different dimensions. Tiles of 32x32 elements pass through
-/// shared memory, so that accesses to both sides are coalesced. x has its smallest stride in the last but one dimension
-/// of the views.
+/// Copies between tensors whose smallest strides are in different dimensions. x must have its smallest stride in the
+/// last but one dimension of the views. Tiles of 32x32 elements pass through shared memory, so that accesses to both
+/// tensors are coalesced.
 template <class From, class To> DEVICE void transpose(const CopyArguments& p) {
   using Tile = float[32][33];
   auto& tile = shared_memory<Tile>();

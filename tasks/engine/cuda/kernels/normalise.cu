@@ -1,5 +1,5 @@
-// Layer and RMS normalisation of rows with any strides. One block computes each row. Its threads keep the elements of a
-// short row in registers, and read those of a long row a second time.
+// Layer and RMS normalisation of rows with any strides. One block computes each row. If the row is short, the threads
+// keep its elements in registers. If the row is long, they read its elements a second time.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -18,7 +18,7 @@ DEVICE float total(float value) {
   const int warps = block_threads() / 32;
   if (warps == 1) return value;
   auto& parts = shared_memory<LayerNormParts>();
-  barrier(); // afterwards all threads have read the previous total
+  barrier(); // ensures that all threads have read the previous total
   if (thread_index() % 32 == 0) parts.of[thread_index() / 32] = value;
   barrier();
   value = parts.of[0];
@@ -26,14 +26,15 @@ DEVICE float total(float value) {
   return value;
 }
 
-constexpr unsigned max_own = 4; // maximum number of items that a thread keeps
+constexpr unsigned max_own = 4; // maximum number of items that a thread keeps in registers
 
-/// The parameters with which a row is normalised: (x - mean) * factor.
+/// The parameters that normalise a row: y = (x - mean) * factor.
 struct Normal {
   float mean, factor;
 };
 
-/// Returns the parameters of a row of `count` elements. each(f) must call f(x) for this thread's elements of the row.
+/// Returns the parameters for a row of `count` elements. each(f) must call f(x) for each element x of the row that
+/// belongs to this thread.
 template <class Each> DEVICE Normal normal_of(const LayerNormArguments& p, unsigned count, Each each) {
   const float share = 1.0F / static_cast<float>(count);
   float sum = 0, squares = 0;
@@ -101,7 +102,7 @@ template <class Scalar, int count, class Lie> struct Row {
   }
 };
 
-/// Normalises a row whose elements the threads of the block can keep in registers.
+/// Normalises a short row, whose elements the threads of the block can keep in registers.
 template <class Scalar, int count> DEVICE void normalise_short(const LayerNormArguments& p, unsigned items) {
   const Row<Scalar, count, Evenly> row(p);
   const unsigned first = static_cast<unsigned>(thread_index()), step = static_cast<unsigned>(block_threads());

@@ -1,5 +1,5 @@
 // Layer and RMS normalisation of rows that consist of whole 16-byte chunks. Some lanes of a warp share a row, and keep
-// the elements that they read. All loads of a lane are in flight at once.
+// its elements in registers. All loads of a lane are in flight at once.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/half.cuh"
 
@@ -38,7 +38,7 @@ template <class Scalar> struct NormalisedRow {
     if (p.shift) each([&](int j, int part) { shift[j].load(at(p.shift, 0, 0, part)); });
   }
 
-  /// Returns the mean of f(x) over the row.
+  /// Returns the mean of f(x) over all elements x of the row.
   template <class F> DEVICE float mean(F f) const {
     float sum = 0;
     each([&](int j, int) {

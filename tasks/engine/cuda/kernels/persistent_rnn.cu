@@ -1,5 +1,5 @@
-// Persistent RNNs: recurrent layers whose weights stay in registers for the whole sequence. A step needs only the
-// barrier at its end. The blocks of a cluster divide the hidden units among them, and send each other their results.
+// Persistent RNNs: recurrent layers whose weights stay in registers for the whole sequence. The only barrier of a step
+// is at its end. The blocks of a cluster divide the hidden units among them, and send their results to each other.
 #include "tasks/engine/cuda/kernels/persistent_rnn.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -21,11 +21,11 @@ template <class Scalar, int kind, int columns> struct Resident {
   using Weights = Rows<gates, columns>;
 
   const RecurrentArguments& p;
-  int unit, lane; // this thread's unit and lane; `unit` counts over all blocks
-  int gate;       // the gate that this lane finishes; no gate if the number is too large
+  int unit, lane; // unit and lane of this thread; `unit` counts over all blocks
+  int gate;       // gate that this lane finishes; there is no such gate if the number is too large
   bool has_unit;  // false: the thread only takes part in exchanges
   bool usual;     // true: the activations are sigmoid, tanh, tanh
-  int padded;     // length of a state, padded to the columns of all lanes
+  int padded;     // number of elements of a state, padded to the columns of all lanes
   float* states;  // two state vectors
   Weights rows;
 
@@ -69,8 +69,8 @@ template <class Scalar, int kind, int columns> struct Resident {
     return gate_sum<gates>(sums, p.lanes, lane);
   }
 
-  /// Returns the result of activation number `which` of the layer. If the activations are the usual ones, returns that
-  /// of `squash`.
+  /// Returns the result of activation number `which` of the layer for x. If the activations are the usual ones, that is
+  /// squash(x).
   template <bool usual> DEVICE float function(int which, const Squash& squash, float x) const {
     if (usual) return squash(x);
     if (which < 2) x = clipped(p, x);
@@ -110,7 +110,8 @@ template <class Scalar, int kind, int columns> struct Resident {
     const Scalar* from = given<Scalar>(p, gates, step_of(p, 0), block_x()) + gate * p.hidden + unit;
     const long long to_candidate = (2 - gate) * p.hidden, to_next = step * p.batch * wide;
     Scalar* y = static_cast<Scalar*>(p.y) + step_of(p, 0) * size + offset + unit;
-    Scalar input{}, candidate{}; // what the input adds in the next step, as stored: converting would wait for the load
+    /// The input's part of the next step's gates, as stored: a conversion here would wait for the load.
+    Scalar input{}, candidate{};
     const auto fetch = [&] {
       if (reads) input = *from;
       if (gru && finishes) candidate = from[to_candidate];
@@ -139,7 +140,7 @@ template <class Scalar, int kind, int columns> struct Resident {
 
 template <class Scalar, int kind, int columns> DEVICE void run_resident(const RecurrentArguments& p) {
   let_next_start();
-  Resident<Scalar, kind, columns> resident(p); // loads the weights before it waits: they are constants
+  Resident<Scalar, kind, columns> resident(p); // loads the weights before the wait, because they are constants
   wait_for_previous();
   resident.run();
 }

@@ -5,8 +5,8 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// The part of a window along one axis that is inside the input: the elements start + tap * dilation for first <= tap <
-/// last.
+/// The part of a window along one axis that is inside the input. It consists of the elements start + tap * dilation for
+/// first <= tap < last.
 struct Span {
   int start, first, last;
   int counted; // number of taps that an average divides by
@@ -61,8 +61,8 @@ template <class Scalar> DEVICE void pool(const PoolArguments& p) {
   });
 }
 
-/// Averages over all pixels. A block computes 32 channels, one for each lane. Its warps divide the pixels of its split
-/// among them.
+/// Averages each channel over all pixels. A block computes 32 channels, one on each lane. Its warps divide the pixels
+/// of the block's split among them.
 template <class Scalar> DEVICE void global_average(const GlobalAverageArguments& p) {
   constexpr int max_warps = 16;
   using Sums = float[max_warps][32];
@@ -118,8 +118,8 @@ template <class Scalar> DEVICE void global_average(const GlobalAverageArguments&
         from_float<Scalar>(sum / static_cast<float>(p.pixels));
 }
 
-/// Returns the mean of two values, weighted by `weight` for `high`. The result is exact, even for infinities, if `low`
-/// has all the weight.
+/// Returns low * (1 - weight) + high * weight. If `weight` is 0, the result is exactly `low`, even if `high` is
+/// infinite.
 DEVICE float blended_rows(float low, float high, float weight) {
   return weight == 0.0F ? low : low * (1.0F - weight) + high * weight;
 }

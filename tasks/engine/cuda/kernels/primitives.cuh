@@ -1,5 +1,5 @@
-// Device primitives for the kernels of networks, in addition to hal/cuda/kernels/primitives.cuh: exchange between
-// threads, and half precision.
+// Device primitives for the kernels of networks: exchange between threads, and half precision. They complement
+// hal/cuda/kernels/primitives.cuh.
 #pragma once
 
 #include "hal/cuda/kernels/primitives.cuh"
@@ -17,7 +17,7 @@ DEVICE float load_fresh(const float* from) {
   return value;
 }
 
-/// Loads four floats in the same way, from an address that is a multiple of 16.
+/// Loads four floats as load_fresh() does. The address must be a multiple of 16.
 DEVICE void load_fresh4(float (&to)[4], const float* from) {
   asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(to[0]), "=f"(to[1]), "=f"(to[2]), "=f"(to[3])
@@ -25,8 +25,8 @@ DEVICE void load_fresh4(float (&to)[4], const float* from) {
                : "memory");
 }
 
-/// Requires that an access is at a multiple of its size. On the device, any other address is a fault, so nothing is
-/// checked; the emulation checks the address here.
+/// Requires that the address of an access is a multiple of its size in bytes. On the device, any other address causes a
+/// fault, so nothing is checked here. The emulation checks the address.
 DEVICE void must_be_aligned(const void*, unsigned) {}
 
 /// The address of a byte in this block's shared memory.
@@ -36,8 +36,8 @@ DEVICE SharedAddress shared_address(const void* pointer) {
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(address) : "l"(pointer));
   return address;
 }
-/// Adds 1 to a counter in shared memory, as an atomic operation for the threads of the block. Returns the value before.
-/// Faster than count_up().
+/// Atomically adds 1 to a counter in shared memory, for the threads of the block. Returns the value before the
+/// addition. This is faster than count_up().
 DEVICE unsigned count_up_shared(SharedAddress counter) {
   unsigned before;
   asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(counter) : "memory");
@@ -55,8 +55,7 @@ DEVICE float bits_float(unsigned bits) {
   return value;
 }
 
-/// Returns the value of the lane whose number differs from this lane's in the bits of `mask`. All 32 lanes of the warp
-/// must call it.
+/// Returns `value` of the lane whose number is this lane's number XOR `mask`. All 32 lanes of the warp must call it.
 DEVICE unsigned exchange(unsigned value, int mask) {
   unsigned other;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
@@ -77,7 +76,8 @@ DEVICE float half_bits_to_float(unsigned short bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
   return value;
 }
-/// Returns the bits of the nearest half, with ties to even. A value that is too large becomes infinite.
+/// Returns the bits of the half that is nearest to `value`; ties go to even. If the value is too large, the half is
+/// infinite.
 DEVICE unsigned short float_to_half_bits(float value) {
   unsigned short bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));

@@ -1,4 +1,5 @@
-// Products of any shape and alignment: matrices with any strides, and convolutions that no tuned kernel supports.
+// Products of any shape and alignment: matrix products with any strides, and convolutions that no tuned kernel
+// supports.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -13,13 +14,14 @@ namespace {
 
 constexpr int tile = product_tile;
 constexpr int tile_threads = 128;
-constexpr int own_rows = 2, own_columns = 4; // elements of each thread, interleaved with those of the other threads
+/// The numbers of rows and columns that each thread computes. The elements of different threads are interleaved.
+constexpr int own_rows = 2, own_columns = 4;
 constexpr int threads_across = tile / own_columns, threads_down = tile / own_rows;
 static_assert(threads_across * threads_down == tile_threads);
 
-/// Copies a tile of an operand to shared memory. operand.term(k) selects term k of the sum, and operand.load(row)
-/// returns its element in a row, or zero outside the operand. If `along_terms`, neighbouring threads load different
-/// terms, otherwise different rows.
+/// Copies a tile of an operand to shared memory. operand.term(k) selects term k of the sum. Then operand.load(row)
+/// returns the element of that term in a row, or zero outside of the operand. If `along_terms` is set, neighbouring
+/// threads load different terms; otherwise they load different rows.
 template <class Operand> DEVICE void fetch(float (&to)[tile][tile + 1], Operand& operand, int first_term) {
   constexpr int at_once = tile_threads / tile;
   const int fast = thread_index() % tile, slow = thread_index() / tile;
@@ -36,7 +38,7 @@ template <class Operand> DEVICE void fetch(float (&to)[tile][tile + 1], Operand&
   }
 }
 
-/// Computes a tile, and calls store(row, column, sum) for each element.
+/// Computes a tile of the product, and calls store(row, column, sum) for each of its elements.
 template <class A, class B, class Store> DEVICE void multiply_tile(A& a, B& b, int terms, Store store) {
   auto& shared = shared_memory<ProductTile>();
   const int row = thread_index() / threads_across, column = thread_index() % threads_across;
@@ -66,7 +68,7 @@ template <class A, class B, class Store> DEVICE void multiply_tile(A& a, B& b, i
     for (int j = 0; j < own_columns; ++j) store(row + i * threads_down, column + j * threads_across, sums[i][j]);
 }
 
-/// An operand: rows (or columns) of a matrix in memory.
+/// An operand that is a matrix in memory. Its rows are rows of the left or columns of the right factor.
 template <class Scalar> struct MatrixOperand {
   const Scalar* begin; // address of the tile's first row
   long long row_stride, term_stride;
@@ -85,11 +87,12 @@ template <class Scalar> struct MatrixOperand {
 /// An operand whose rows are output pixels. The terms of a row run over the taps and channels of the pixel's window.
 template <class Scalar> struct WindowOperand {
   const ConvArguments& p;
-  const Scalar* x; // first channel of the group
+  const Scalar* x; // address of the group's first channel
   int first_pixel, pixels, terms;
   bool along_terms = true;
   bool in_sum = false;
-  int h = 0, w = 0, channel = 0; // position of the term's tap in the window, and its channel
+  /// Of the current term: the offset of its tap from (out.h * stride_h, out.w * stride_w) in x, and its channel.
+  int h = 0, w = 0, channel = 0;
 
   DEVICE void term(int k) {
     in_sum = k < terms;
@@ -135,7 +138,7 @@ template <class Scalar> DEVICE void conv_direct(const ConvArguments& p) {
   });
 }
 
-/// Computes one output by one warp, whose lanes divide the channels of every tap among them.
+/// Computes one output on one warp. The lanes divide the channels of every tap among them.
 template <class Scalar, int count>
 DEVICE float dot_window(const ConvArguments& p, const Pixel& out, int group, int channel) {
   const int lane = thread_index() % 32;
@@ -177,7 +180,7 @@ template <class Scalar> DEVICE void conv_rows(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
   const unsigned channels = static_cast<unsigned>(p.groups) * static_cast<unsigned>(p.out_channels);
-  // Counts warps, because the number of threads of all blocks may not fit into 32 bits.
+  // Counts warps instead of threads, because the number of threads in the grid may not fit into 32 bits.
   const unsigned warps = static_cast<unsigned>(block_threads()) / 32U;
   const unsigned output = static_cast<unsigned>(block_x()) * warps + static_cast<unsigned>(thread_index()) / 32U;
   if (output >= static_cast<unsigned>(p.batch) * static_cast<unsigned>(p.out_height) *

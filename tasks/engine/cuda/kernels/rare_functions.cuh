@@ -1,5 +1,6 @@
-// Element-wise functions that networks rarely use, made of basic operations. Their results match those of the host
-// (tasks/engine/host/kernels/rare_functions.cpp) within some units in the last place of their largest values.
+// Element-wise functions that networks rarely use, made of basic operations. Their results agree with the host
+// functions (tasks/engine/host/kernels/rare_functions.cpp) within some units in the last place of the functions'
+// largest values.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/functions.cuh"
@@ -17,7 +18,7 @@ DEVICE float logarithm_above_one(float x) {
 /// Returns the sine of x + quarter * pi / 2. The angle is reduced in double precision, which suffices for |x| < 1e8.
 DEVICE float sine_of(float x, int quarter) {
   constexpr double two_over_pi = 0.63661977236758134, high = 1.5707963267948966, low = 6.123233995736766e-17;
-  constexpr double rounding = 6755399441055744.0; // 1.5 * 2^52: a sum with it has no fraction
+  constexpr double rounding = 6755399441055744.0; // 1.5 * 2^52: adding it removes the fraction
   const double n = static_cast<double>(x) * two_over_pi + rounding - rounding;
   const double reduced = (static_cast<double>(x) - n * high) - n * low;
   const auto r = static_cast<float>(reduced);
@@ -93,8 +94,8 @@ DEVICE float logit(float x, float least) {
   return logarithm(at_least(x, least) / at_least(1.0F - x, least));
 }
 
-/// Computes a rare activation in a function that is called, not inlined. So rarely needed code does not displace other
-/// code in the instruction cache.
+/// Returns the result of a rare activation for x. This function is called, not inlined, so that rarely needed code does
+/// not displace other code in the instruction cache.
 DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
   switch (kind) {
   case ActivationArguments::softplus: return at_least(x, 0.0F) + logarithm_above_one(exponential(-absolute(x)));

@@ -1,12 +1,13 @@
-// Recurrent layers, with one launch for the whole sequence. Each block has the state in shared memory, and computes its
-// share of the hidden units. Each warp computes one unit at a time, and its lanes divide the terms of the sums among
-// them. The blocks of a cluster send each other their results.
+// Recurrent layers, with one launch for the whole sequence. Each block has the whole state in shared memory, and
+// computes a share of the hidden units. Each warp computes one unit at a time, and its lanes divide the terms of the
+// sums among them. The blocks of a cluster send their results to each other.
 #include "tasks/engine/cuda/kernels/recurrent.cuh"
 
 namespace rtexec::tasks::cuda {
 namespace {
 
-/// Stores `value` to `to` in every block of the cluster. All lanes of one warp must call it.
+/// Stores `value` at the address of `to` in the shared memory of every block of the cluster. All lanes of one warp must
+/// call it.
 DEVICE void tell_all(float* to, float value) {
   const int lane = thread_index() % 32;
 #if defined(RTEXEC_CLUSTERS)
@@ -20,10 +21,10 @@ DEVICE void tell_all(float* to, float value) {
 
 template <class Scalar> struct Sequence {
   const RecurrentArguments& p;
-  int batch, first, last; // the batch element; this block's units are [first, last)
-  float* states;          // two of [hidden]: one to read, one to write
+  int batch, first, last; // element of the batch; the units of this block are [first, last)
+  float* states;          // two vectors [hidden]: the current state and the next state
   float* reset;           // gru: [hidden]
-  float* own;             // for each unit of this block: the cell of an lstm, or the update gate of a gru
+  float* own;             // for each unit of this block: cell of an lstm, or update gate of a gru
 
   DEVICE explicit Sequence(const RecurrentArguments& arguments) : p(arguments), batch(block_x()) {
     const int units = (p.hidden + blocks_z() - 1) / blocks_z();
@@ -39,8 +40,8 @@ template <class Scalar> struct Sequence {
     for (int unit = first + thread_index() / 32; unit < last; unit += block_threads() / 32) f(unit);
   }
 
-  /// Adds this lane's share of a dot product to sums[g]. The factors are the state and row `first_gate + g` of the
-  /// weights for this unit.
+  /// Adds this lane's part of dot products to `sums`. sums[g] is the product of the state and row `first_gate + g` of
+  /// this unit's weights.
   template <int count, int chunk>
   DEVICE void multiply_chunks(float (&sums)[count], int first_gate, int unit, const float* state) const {
     const Scalar* weights =
@@ -78,7 +79,7 @@ template <class Scalar> struct Sequence {
     return p.peepholes ? to_float(static_cast<const Scalar*>(p.peepholes)[gate * p.hidden + unit]) : 0.0F;
   }
   DEVICE void leave(Scalar* y, float* next, int unit, float value) const {
-    value = to_float(from_float<Scalar>(value)); // rounded to the storage of y, as later layers read it
+    value = to_float(from_float<Scalar>(value)); // rounded as in y, because later layers read y
     if (lane() == 0) y[unit] = from_float<Scalar>(value);
     tell_all(next + unit, value);
   }
@@ -86,7 +87,7 @@ template <class Scalar> struct Sequence {
   DEVICE void lstm(const Scalar* gates, const float* state, float* next, Scalar* y) const {
     each_unit([&](int unit) {
       float cell = own[unit - first]; // read before lane 0 writes the next cell: multiply() synchronises the lanes
-      float sums[4];                  // input, output, forget, cell
+      float sums[4];                  // gates: input, output, forget, cell
       multiply(sums, 0, unit, state);
       const float in = function(0, sums[0] + given(gates, 0, unit) + peephole(0, unit) * cell);
       const float forget = function(0, sums[2] + given(gates, 2, unit) + peephole(2, unit) * cell);
@@ -110,7 +111,7 @@ template <class Scalar> struct Sequence {
   DEVICE void gru(const Scalar* gates, const float* state, float* next, Scalar* y) const {
     if (p.late_reset) {
       each_unit([&](int unit) {
-        float sums[3]; // update, reset, hidden
+        float sums[3]; // gates: update, reset, hidden
         multiply(sums, 0, unit, state);
         const float update = function(0, sums[0] + given(gates, 0, unit));
         const float gate = function(0, sums[1] + given(gates, 1, unit));

@@ -1,5 +1,5 @@
-// Helper functions of all kernels for recurrent layers: the part of the gates that the input contributes, and the order
-// of the steps.
+// Helper functions of all kernels for recurrent layers: access to the input's part of the gates, and the order of
+// steps.
 #pragma once
 
 #include "tasks/engine/cuda/kernels/activation.cuh"
@@ -12,10 +12,10 @@ DEVICE int gates_of(const RecurrentArguments& p) {
   return p.kind == RecurrentArguments::lstm ? 4 : p.kind == RecurrentArguments::gru ? 3 : 1;
 }
 
-/// Returns the step of the sequence that the kernel computes as number i.
+/// Returns the step of the sequence that the kernel computes in iteration i.
 DEVICE int step_of(const RecurrentArguments& p, int i) { return p.reverse ? p.steps - 1 - i : i; }
 
-/// Returns the part of the gates that the input contributes, for one element of the batch in a step: [gates, hidden].
+/// Returns the address of the input's part of the gates, [gates, hidden], for one step and one element of the batch.
 template <class Scalar> DEVICE const Scalar* given(const RecurrentArguments& p, int gates, int step, int batch) {
   const long long width = static_cast<long long>(gates) * p.hidden;
   return static_cast<const Scalar*>(p.gates) + (static_cast<long long>(step) * p.batch + batch) * width;

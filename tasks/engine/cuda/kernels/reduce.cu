@@ -1,9 +1,10 @@
-// Reductions and softmax over some dimensions, for each index of the others.
+// Reductions and softmax over some dimensions of a tensor (reduced indices), for each index of the other dimensions
+// (kept indices).
 //
-// The kernels named "rows" compute each kept index by a block or, if there is little to reduce, by some lanes of a
-// warp. These threads divide the reduced indices among them. The kernels named "columns" serve tensors whose neighbours
-// in memory are kept, not reduced. Each lane of a warp has a kept index, and several warps divide the reduced indices
-// among them. network_arguments.hpp defines the numbers of threads and warps.
+// Several threads share a kept index, and divide its reduced indices among them. In the kernels named "rows", these
+// threads are a whole block or, if there is little to reduce, some lanes of a warp. The kernels named "columns" serve
+// tensors in which neighbours in memory have different kept indices. There each lane of a warp has its own kept index,
+// and the same lanes of several warps share it. network_arguments.hpp defines the numbers of threads and warps.
 #include "tasks/engine/cuda/kernels/activation.cuh"
 #include "tasks/engine/cuda/kernels/integers.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
@@ -29,9 +30,10 @@ struct Maximum {
 DEVICE unsigned own_thread() { return static_cast<unsigned>(thread_index()); }
 DEVICE unsigned of_block(unsigned threads) { return static_cast<unsigned>(block_threads()) / threads; }
 
-/// Neighbouring threads that reduce one kept index together.
+/// Neighbouring threads that together reduce the elements of one kept index.
 struct Rows {
-  unsigned step, kept, first; // distance and first one of this thread's reduced indices; its kept index
+  /// The thread processes the reduced indices first, first + step, first + 2 * step, and so on, for the index `kept`.
+  unsigned step, kept, first;
   bool writes;
 
   DEVICE Rows(unsigned, unsigned reduced) : step(reduce_row_threads(reduced)) {
@@ -54,7 +56,7 @@ struct Rows {
   }
 };
 
-/// The same lane in several warps: these threads reduce one kept index together.
+/// Threads with the same lane number in several warps, which together reduce the elements of one kept index.
 struct Columns {
   unsigned step, kept, first;
   bool writes;
@@ -98,7 +100,7 @@ struct Integers {
   DEVICE Integer order(Value value) const { return order_of(value, storage); }
 };
 
-/// The elements of one kept index, which several threads divide among them.
+/// The elements of one kept index. Several threads divide these elements among them.
 template <class Elements, class Threads> struct Index {
   using Value = typename Elements::Value;
   const ReduceArguments& p;
@@ -106,7 +108,7 @@ template <class Elements, class Threads> struct Index {
   const Threads threads;
   const bool inside;
   const Elements elements;
-  const long long y; // the offset of the result
+  const long long y; // offset of the result in y
 
   DEVICE explicit Index(const ReduceArguments& arguments)
       : p(arguments),
@@ -117,7 +119,7 @@ template <class Elements, class Threads> struct Index {
         elements(p, inside ? offset_of(p.kept, threads.kept) : 0),
         y(inside ? offset_of(p.y_kept, threads.kept) : 0) {}
 
-  /// Calls f(x, i) for each of this thread's elements. i is the reduced index of element x.
+  /// Calls f(x, i) for each of this thread's elements. x is the element and i its reduced index.
   template <class F> DEVICE void each(F f) const {
     if (!inside) return;
     if (p.reduced.rank == 1) {
@@ -129,7 +131,8 @@ template <class Elements, class Threads> struct Index {
     }
   }
 
-  /// Returns the combination of term(x) over all elements x by Operation, whose neutral element is `neutral`.
+  /// Returns the combination by Operation of term(x) over all elements x. `neutral` must be the neutral element of
+  /// Operation.
   template <class Operation, class T, class Term> DEVICE T put_together(T neutral, Term term) const {
     T value = neutral;
     each([&](Value element, unsigned) { value = Operation::of(value, term(element)); });
@@ -182,7 +185,7 @@ template <class Threads> DEVICE void reduce_integers(const ReduceArguments& p) {
   if (index.writes()) store_integer(p.y, index.y, p.storage, value);
 }
 
-/// Finds the index of an extreme: first the extreme value, and then its index.
+/// Computes the index of an extreme: finds the extreme value first, then its index.
 template <class Elements, class Threads> DEVICE void find(const ReduceArguments& p) {
   let_next_start();
   const Index<Elements, Threads> index(p);

@@ -1,4 +1,4 @@
-// Interpolation at positions between the elements of the input.
+// Interpolation of the input at positions between its elements.
 #include "tasks/engine/cuda/kernels/functions.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
@@ -22,7 +22,7 @@ template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
     Elements<Scalar, count> sum{};
     for (int tap = position * p.taps; tap < (position + 1) * p.taps; ++tap) {
       const float weight = p.weights[tap];
-      if (weight == 0.0F) continue; // an element with weight 0 may be infinite
+      if (weight == 0.0F) continue; // skips the element, which may be infinite
       Elements<Scalar, count> elements;
       elements.load(static_cast<const Scalar*>(p.x) + x + p.indices[tap] * p.x_view.stride[p.axis]);
 #pragma unroll
@@ -32,8 +32,8 @@ template <class Scalar> DEVICE void resample(const ResampleArguments& p) {
   });
 }
 
-/// Converts a normalised position along one dimension to a position in elements (an index with a fraction). `size` is
-/// the number of elements in that dimension.
+/// Converts normalised positions along one dimension to positions in elements (indices with a fraction). `size` is the
+/// number of elements in that dimension.
 struct Axis {
   const Sampling& sampling;
   int size;
@@ -43,7 +43,8 @@ struct Axis {
     return sampling.align_corners ? (x + 1.0F) / 2.0F * (n - 1.0F) : ((x + 1.0F) * n - 1.0F) / 2.0F;
   }
 
-  /// Returns the position that the padding mode gives. It may move a position into the input.
+  /// Returns the position after padding: the padding mode may move a position outside of the input to a position
+  /// inside.
   DEVICE float moved(float x) const {
     const float last = static_cast<float>(size - 1);
     if (sampling.padding == Sampling::zeros) return x;
@@ -56,19 +57,19 @@ struct Axis {
     return at_most(at_least(low + (over <= span ? over : 2.0F * span - over), 0.0F), last);
   }
 
-  /// Converts x to int. A position far outside the input remains outside.
+  /// Converts x to int. A position far outside of the input stays outside.
   DEVICE static int whole(float x) { return x > -1e9F && x < 1e9F ? static_cast<int>(x) : -1000000000; }
 };
 
-/// Adds up samples of an image at several positions, for `count` channels.
+/// The sum of samples of an image at several positions, for `count` channels.
 template <class Scalar, int count> struct Sampler {
-  const Scalar* x; // address of the first channel
+  const Scalar* x; // address of the first of the `count` channels
   Axis down, across;
   long long row_stride, column_stride;
   float sums[count] = {};
 
-  /// Adds the sample at a position, multiplied by `weight`. grid[0] is the coordinate across, and grid[step] the one
-  /// down.
+  /// Adds the sample at a position, multiplied by `weight`. grid[0] is the horizontal and grid[step] the vertical
+  /// coordinate of the position.
   DEVICE void sample(const Scalar* grid, long long step, float weight) {
     const float column = across.unscaled(to_float(grid[0])), row = down.unscaled(to_float(grid[step]));
     if (down.sampling.mode == Sampling::nearest) nearest(row, column, weight);
@@ -151,13 +152,13 @@ template <class Scalar> DEVICE void grid_sample(const GridSampleArguments& p) {
 
 // ---- deformable attention
 
-/// Returns the sum of `value` over the neighbouring threads that share an item.
+/// Returns the sum of `value` over the `sampling_lanes` neighbouring threads that share an item.
 DEVICE float sum_of_lanes(float value) {
   for (int mask = sampling_lanes / 2; mask > 0; mask /= 2) value += exchange(value, mask);
   return value;
 }
 
-/// The softmax of the scores of one query.
+/// The softmax of the scores of one query. `sampling_lanes` threads compute it together.
 template <class Scalar> struct Shares {
   const Scalar* scores;
   long long stride;
@@ -211,8 +212,8 @@ template <int chunk, class Scalar> DEVICE bool in_chunks(const DeformableArgumen
   return p.channels % chunk == 0 && whole(p.y, p.y_strides, 2);
 }
 
-/// Computes all items. Threads after the last item compute the last item again, because they must take part in the
-/// exchange of sums.
+/// Computes all items. Every thread must take part in the exchange of sums. So threads beyond the last item compute the
+/// last item again, without storing it.
 template <class Scalar, int count> DEVICE void attend(const DeformableArguments& p) {
   const unsigned items = static_cast<unsigned>(p.batch * p.queries) * static_cast<unsigned>(p.channels / count);
   const auto thread = static_cast<unsigned>(thread_index()), lane = thread % sampling_lanes;

@@ -7,20 +7,20 @@
 namespace rtexec::tasks::cuda {
 namespace {
 
-constexpr long long block = 128; // threads of the kernels that work element by element
+constexpr long long block = 128; // number of threads of a block in kernels that work element by element
 constexpr long long warp = 32;
-constexpr long long tile = 32;         // tile of transpose and of the products in product.cu
+constexpr long long tile = 32;         // rows and columns of a tile, in transpose and in product.cu
 constexpr long long many_blocks = 264; // two blocks for each multiprocessor of a large device
 
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
 unsigned count(long long value) { return static_cast<unsigned>(std::max(value, 1LL)); }
 const char* name(Storage storage, const char* f, const char* h) { return storage == Storage::f32 ? f : h; }
-/// Returns that one of three names that is for the storage: for floats, for halves, or for integers.
+/// Returns the kernel's name for the storage: `f` for floats, `h` for halves, `i` for integers.
 const char* name(Storage storage, const char* f, const char* h, const char* i) {
   return holds_integers(storage) ? i : name(storage, f, h);
 }
-/// Returns the name of one of five kernels that move elements: floats, halves, or integers of 1, 2 or 8 bytes. Integers
-/// of 4 bytes are moved as floats.
+/// Returns the name of the kernel that moves elements of this storage. The five kernels move, in this order, floats,
+/// halves, and integers of 1, 2 and 8 bytes. Integers of 4 bytes are moved as floats.
 const char* name(Storage storage, const char* const (&kernels)[5]) {
   if (storage == Storage::f16) return kernels[1];
   switch (size_of(storage)) {
@@ -31,7 +31,8 @@ const char* name(Storage storage, const char* const (&kernels)[5]) {
   }
 }
 int chunk_of(Storage storage) { return 16 / static_cast<int>(size_of(storage)); }
-/// Returns the name of one of nine kernels that convert floats, halves and bytes to each other.
+/// Returns the name of the kernel that converts elements from storage `from` to storage `to`. The nine kernels convert
+/// floats, halves or bytes to floats, halves or bytes.
 const char* name(Storage from, Storage to, const char* const (&kernels)[9]) {
   const auto kind = [](Storage storage) { return std::min(static_cast<int>(storage), 2); };
   return kernels[kind(from) * 3 + kind(to)];
@@ -49,14 +50,14 @@ Launch blocks_for(const char* kernel, long long items) {
   return {kernel, count(up(items, block)), 1, 1, static_cast<unsigned>(block)};
 }
 
-/// Returns a launch with one thread for each chunk of the last dimension. It has one thread for each element if that
-/// dimension has no whole number of chunks.
+/// Returns a launch with one thread for each chunk of the last dimension. If the size of that dimension (`fastest`) is
+/// no multiple of a chunk, there is one thread for each element.
 Launch chunks_for(const char* kernel, long long all, int fastest, int chunk) {
   return blocks_for(kernel, fastest % chunk == 0 ? all / chunk : all);
 }
 
-/// Returns the launch of a conversion. If the address is linked, the number of blocks is limited, because each block
-/// reads the address from host memory.
+/// Returns the launch of a conversion. If `linked` is set, the number of blocks is limited, because each block reads
+/// the address from host memory.
 Launch conversion(const char* kernel, const ConvertArguments& p, Outside outside) {
   const bool floats = outside == Outside::f32 || outside == Outside::f16;
   Launch launch = blocks_for(kernel, up(p.count, floats ? 4 : 16));
@@ -70,7 +71,7 @@ bool is_transpose(const CopyArguments& p) {
          p.y_view.shape[last] >= 8 && p.y_view.shape[last - 1] >= 8;
 }
 
-/// True if neighbours in memory have different kept indices, not different reduced ones.
+/// True if neighbours in memory differ in the kept index, not in the reduced index.
 bool by_columns(const ReduceArguments& p) {
   return last_stride(p.kept) == 1 && last_stride(p.reduced) != 1 && last_extent(p.kept) >= 4;
 }
@@ -88,12 +89,12 @@ Launch reduction(const char* rows, const char* columns, const ReduceArguments& p
 
 long long pixels_of(const ConvArguments& p) { return static_cast<long long>(p.batch) * p.out_height * p.out_width; }
 
-/// One dimension, with its strides in all operands.
+/// A dimension of an operation, with its strides in all operands.
 struct Dimension {
   int extent = 1;
   long long stride[4] = {}; // one for each operand that is read
   long long y_stride = 0;
-  int x_extent = 1, before = 0; // for an operand that is padded
+  int x_extent = 1, before = 0; // of a padded operand: its size, and the index of its first element
   bool apart = false;           // true: the dimension must not be merged with another one
 };
 
@@ -155,7 +156,8 @@ long long second_stride(const Dimension& d) { return d.stride[1]; }
 long long third_stride(const Dimension& d) { return d.stride[2]; }
 long long fourth_stride(const Dimension& d) { return d.stride[3]; }
 
-/// Simplifies both views together. more(dimension, d) sets further properties of each dimension.
+/// Simplifies both views together. more(dimension, d) must set the other properties of `dimension`, which is dimension
+/// d of the views.
 template <class More> Dimensions simplify(View& y, View& x, const More& more) {
   Dimensions dimensions;
   for (int d = 0; d < y.rank; ++d) {
@@ -304,7 +306,7 @@ std::optional<LayerNormRowsArguments> whole_rows(const LayerNormArguments& p, St
 }
 Launch launch_of(const LayerNormRowsArguments& p, Storage storage) {
   const auto threads = static_cast<long long>(p.rows) << p.lane_bits;
-  // If there are few rows, they are spread over many multiprocessors.
+  // If there are few rows, blocks are smaller, so that the rows are spread over more multiprocessors.
   const auto of_block = threads >= many_blocks * block ? block : 2 * warp;
   return {name(storage, "normalise_rows_f", "normalise_rows_h"), count(up(threads, of_block)), 1, 1, count(of_block)};
 }
@@ -323,7 +325,7 @@ Launch launch_of(const CumSumArguments& p, Storage storage) {
   return blocks_for(name(storage, "running_sum_f", "running_sum_h", "running_sum_i"), elements(p.x_view));
 }
 Launch launch_of(const TopKArguments& p, Storage storage) {
-  const bool fits = size_of(storage) <= 4; // a rank holds at most 32 bits of an element
+  const bool fits = size_of(storage) <= 4; // the sort key of an element has at most 32 bits
   if (fits && p.count > top_most_kept && p.kept <= top_most_kept)
     return {name(storage, "top_selected_f", "top_selected_h", "top_selected_i"), 1, count(elements(p.x_view)), 1,
             top_most_kept};
@@ -360,7 +362,7 @@ std::optional<int> lanes_of_stack(int max_inputs, int max_hidden) {
   return lanes;
 }
 Launch stack_launch(StackArguments& p, int kind, Storage storage) {
-  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // in the shared memory that every device has
+  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // number in the 48 KiB that every device has
   const auto* kernel = kind == RecurrentArguments::lstm  ? name(storage, "fused_lstm_f", "fused_lstm_h")
                        : kind == RecurrentArguments::gru ? name(storage, "fused_gru_f", "fused_gru_h")
                                                          : name(storage, "fused_simple_f", "fused_simple_h");
@@ -376,7 +378,7 @@ std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Stora
   const auto* kernel = lstm  ? name(storage, "resident_lstm_f", "resident_lstm_h")
                        : gru ? name(storage, "resident_gru_f", "resident_gru_h")
                              : name(storage, "resident_simple_f", "resident_simple_h");
-  const long long columns = lstm || gru ? 16 : 64; // number of columns of a lane
+  const long long columns = lstm || gru ? 16 : 64; // number of columns of the weights on each lane
   constexpr long long max_threads = 512, fewest_lanes = 4;
   long long lanes = fewest_lanes;
   while (lanes * columns < p.hidden) lanes *= 2;
@@ -396,8 +398,8 @@ Launch clustered(const RecurrentArguments& p, Launch launch) {
 }
 
 bool is_depthwise(const ConvArguments& p) { return p.channels == 1; }
-/// Returns a launch whose threads each compute some pixels in a row, if that leaves enough threads. Otherwise each
-/// thread computes one pixel.
+/// Returns a launch in which each thread computes several neighbouring pixels of a row. If that leaves too few threads,
+/// each thread computes one pixel.
 Launch depthwise_launch(const ConvArguments& p, Storage storage) {
   constexpr long long strip = 4, enough = 16 << 10;
   const bool pairs = p.out_channels == 1 && p.groups % 2 == 0;
@@ -470,8 +472,8 @@ void simplify(CastArguments& p) { simplify(p.y_view, p.x_view, nothing_more); }
 
 void simplify(CopyArguments& p) {
   auto dimensions = simplify(p.y_view, p.x_view, nothing_more);
-  // Moves the dimension with x's smallest stride in front of that with y's smallest stride, as the transpose kernels
-  // require.
+  // Moves the dimension in which x has its smallest stride directly before the dimension in which y has its smallest
+  // stride. The transpose kernels require this order.
   auto* const begin = dimensions.d;
   auto* const last = begin + std::max(dimensions.rank - 1, 0);
   auto* const fastest =

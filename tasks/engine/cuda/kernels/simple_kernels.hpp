@@ -1,7 +1,8 @@
-// Kernels that need no tuning: chooses the kernel for an argument struct, and its number of threads. Plain C++17 for
-// the host. The choice depends on shapes only, never on addresses, because kernels check alignment themselves.
+// Kernels that need no tuning: chooses the kernel for an argument struct, and the number of its threads. Plain C++17
+// for the host. The choice depends only on shapes and strides, not on addresses, because the kernels check alignment
+// themselves.
 //
-// The only parameter of every kernel is its argument struct, by value. Names of kernels end in the storage of the
+// The argument struct is the only parameter of a kernel, by value. The names of kernels end in the storage of the
 // tensors (network_arguments.hpp).
 #pragma once
 
@@ -13,8 +14,8 @@ namespace rtexec::tasks::cuda {
 
 [[nodiscard]] Launch launch_of(const ImageInArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ClearArguments& arguments);
-/// Return the launch that converts an input to the network's memory (`stage_input`), or an output from it
-/// (`stage_output`).
+/// Return the launch that converts an input to the network's memory (`stage_input`), or an output from the network's
+/// memory (`stage_output`).
 [[nodiscard]] Launch stage_input_launch(const ConvertArguments& arguments, Outside from);
 [[nodiscard]] Launch stage_output_launch(const ConvertArguments& arguments, Outside to);
 [[nodiscard]] Launch launch_of(const PoolArguments& arguments, Storage storage);
@@ -24,7 +25,7 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const MultiplyAddArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const WhereArguments& arguments);
 [[nodiscard]] Launch launch_of(const CastArguments& arguments);
-/// Returns the launch of the kernel that computes with integers, or compares elements, in arguments.storage.
+/// Returns the launch of the kernel that computes with integers, or compares elements, of the type arguments.storage.
 [[nodiscard]] Launch typed_launch(const BinaryArguments& arguments);
 [[nodiscard]] Launch launch_of(const CopyArguments& arguments, Storage from, Storage to);
 [[nodiscard]] Launch launch_of(const RescaleArguments& arguments, Storage from, Storage to);
@@ -36,13 +37,13 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch log_softmax_launch(const ReduceArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const LrnArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GemmArguments& arguments, Storage storage);
-/// Returns the launch of a convolution from s16 to s32. Its weights are stored as
+/// Returns the launch of a convolution of s16 values to s32. Weights are stored as
 /// [out_channels][channels][kernel_h][kernel_w].
 [[nodiscard]] Launch integer_conv_launch(const ConvArguments& arguments);
 [[nodiscard]] Launch launch_of(const LayerNormArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const LayerNormRowsArguments& arguments, Storage storage);
-/// Returns the arguments for the kernel whose rows consist of whole chunks of 16 bytes. Returns nullopt if shape or
-/// strides do not allow that kernel. The caller must check that addresses are multiples of 16.
+/// Converts the arguments for the kernel whose rows consist of whole 16-byte chunks. Returns nullopt if shapes or
+/// strides do not allow that kernel. The caller must ensure that addresses are multiples of 16.
 [[nodiscard]] std::optional<LayerNormRowsArguments> whole_rows(const LayerNormArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const GatherArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const ScatterArguments& arguments, Storage storage);
@@ -53,36 +54,37 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const DeformableArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
-/// The launch of a persistent RNN, whose weights stay in registers for the whole sequence. resident_launch() returns
-/// nullopt if the weights do not fit into the registers of a cluster, or for a gru without `late_reset`. The layer must
-/// have no peepholes.
+/// The launch of a persistent RNN, whose weights stay in registers for the whole sequence. The layer must have no
+/// peepholes. resident_launch() returns nullopt if the weights do not fit into the registers of a cluster, or if the
+/// layer is a gru without `late_reset`.
 struct ResidentLaunch {
   Launch launch;
-  int lanes; // value for RecurrentArguments::lanes
+  int lanes; // to be stored in RecurrentArguments::lanes
 };
 [[nodiscard]] std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& arguments, Storage storage);
-/// Returns the number of lanes for a hidden unit in a fused RNN whose layers have at most `max_inputs` inputs and
+/// Returns the number of lanes that share a hidden unit in a fused RNN. Its layers have at most `max_inputs` inputs and
 /// `max_hidden` hidden units. Returns nullopt if the weights of a layer do not fit into the registers of a block.
 [[nodiscard]] std::optional<int> lanes_of_stack(int max_inputs, int max_hidden);
-/// Returns the launch of a fused RNN. Each block of a cluster computes one layer. If the grid has only one block along
-/// z, that block computes the layers one after the other. Needs `lanes` in the arguments, and sets `at_once`.
+/// Returns the launch of a fused RNN, and sets `at_once` in the arguments. `lanes` must be set before. Each block of a
+/// cluster computes one layer. If the grid has only one block along z, that block computes the layers one after the
+/// other.
 [[nodiscard]] Launch stack_launch(StackArguments& arguments, int kind, Storage storage);
-/// Returns `launch` with a cluster of blocks along z for each element of the batch.
+/// Returns `launch` changed to a cluster of blocks along z for each element of the batch.
 [[nodiscard]] Launch clustered(const RecurrentArguments& arguments, Launch launch);
 
-/// True if every group has one channel of x, as depthwise_launch() requires.
+/// True if every group has one channel of x, which depthwise_launch() requires.
 [[nodiscard]] bool is_depthwise(const ConvArguments& arguments);
 [[nodiscard]] Launch depthwise_launch(const ConvArguments& arguments, Storage storage);
-/// Returns the launch that computes each output by one warp, for few pixels (fully connected layers).
+/// Returns the launch that computes each output on one warp. It is for few pixels, as in fully connected layers.
 [[nodiscard]] Launch conv_rows_launch(const ConvArguments& arguments, Storage storage);
 /// Returns the launch that computes tiles of pixels and output channels.
 [[nodiscard]] Launch conv_direct_launch(const ConvArguments& arguments, Storage storage);
-/// Returns that one of the three launches above that suits the shape, or the launch of the int8 kernel if `whole` is
-/// set. It supports any shape and alignment, and ignores `splits`.
+/// If `whole` is set, returns the launch of the int8 kernel. Otherwise returns the depthwise, rows or direct launch,
+/// whichever suits the shape. The kernel supports any shape and alignment, and ignores `splits`.
 [[nodiscard]] Launch launch_of(const ConvArguments& arguments, Storage storage);
 
-/// The number of splits, and the number of elements of `partial` and `counters` that they need. The numbers are 1, 0
-/// and 0 if splitting is not worthwhile.
+/// The number of splits, and the sizes of `partial` and `counters` in elements. If splitting is not worthwhile, there
+/// is one split, and both sizes are 0.
 struct GlobalAverageSplits {
   int splits = 1;
   long long partials = 0;
@@ -90,10 +92,10 @@ struct GlobalAverageSplits {
 };
 [[nodiscard]] GlobalAverageSplits split(const GlobalAverageArguments& arguments);
 
-/// These functions rewrite the arguments to the same work with fewer dimensions, in the order that is fastest.
-/// Dimensions of one element disappear. Dimensions that are contiguous in every operand are merged, and y's dimension
-/// with the smallest stride becomes the last. Without this the kernels are correct, but slower. Call these functions
-/// before launch_of().
+/// These functions rewrite the arguments for speed, to the same operation with fewer dimensions. Dimensions of one
+/// element are removed. Dimensions that are contiguous in every operand are merged. The dimension in which y has its
+/// smallest stride becomes the last. The kernels are correct without this, but slower. Call these functions before
+/// launch_of().
 void simplify(BinaryArguments& arguments);
 void simplify(RescaleArguments& arguments);
 void simplify(MultiplyAddArguments& arguments);

@@ -4,14 +4,14 @@
 
 namespace rtexec::tasks::cuda {
 
-/// A sort key that differs for all elements of a row. Elements with smaller ranks come first.
+/// A sort key that is different for each element of a row. Elements with smaller ranks come first.
 using Rank = unsigned long long;
-constexpr int digit_bits = 12, digits = 1 << digit_bits; // ranks are sorted by digits of this many bits
+constexpr int digit_bits = 12, digits = 1 << digit_bits; // number of bits of a digit; ranks are selected digit by digit
 constexpr int digits_of_thread = digits / top_most_kept;
 
 /// The shared memory of a block that selects the first elements of a row.
 struct Selection {
-  alignas(16) unsigned counts[digits]; // number of ranks for each digit
+  alignas(16) unsigned counts[digits]; // for each digit, the number of ranks
   Rank ranks[2][top_most_kept];
   unsigned selected;
   unsigned sums[32]; // one for each warp
@@ -44,7 +44,8 @@ template <class Scalar> struct FloatRow {
  private:
   DEVICE static unsigned bits_of(float value) { return float_bits(value); }
   DEVICE static unsigned bits_of(Half value) { return value.bits; }
-  /// Returns the sort key of a value; smaller keys come first. Both zeros have the same key, and so have all NaNs.
+  /// Returns the sort key of a value; smaller keys come first. Positive and negative zero have the same key, and all
+  /// NaNs have the same key.
   DEVICE unsigned key_of(Scalar value) const {
     constexpr unsigned sign = 1U << static_cast<unsigned>(key_bits - 1),
                        infinite = key_bits == 16 ? 0x7c00U : 0x7f800000U;
@@ -81,7 +82,8 @@ struct IntegerRow {
   template <class F> DEVICE void each_of_chunk(int, F) const {}
 };
 
-/// Returns the number of elements that come before element `own`. An equal element does if its index is lower.
+/// Returns the number of elements that come before element `own`. An element equal to `own` comes before it if its
+/// index is lower.
 template <class Row, class Strictly, class OrEqual>
 DEVICE int count_before(const Row& row, int own, int count, Strictly strictly, OrEqual or_equal) {
   int before = 0;
@@ -97,7 +99,7 @@ template <class Scalar> DEVICE int count_before(const FloatRow<Scalar>& row, int
   if (value != value)
     return count_before(
         row, own, count, [&](float x) { return !largest && x == x; }, [&](float x) { return !largest || x != x; });
-  if (largest) // a NaN comes first, too
+  if (largest) // NaN comes before all numbers
     return count_before(
         row, own, count, [&](float x) { return !(x <= value); }, [&](float x) { return !(x < value); });
   return count_before(
@@ -109,8 +111,8 @@ DEVICE int count_before(const IntegerRow& row, int own, int count) {
       row, own, count, [&](Integer x) { return x > value; }, [&](Integer x) { return x >= value; });
 }
 
-/// Computes the indices of short rows. Each thread counts the elements that come before its own element. If this count
-/// is below `kept`, the thread writes its index to that position of y.
+/// Computes the top-k indices of short rows. Each thread has one element, and counts the elements that come before it.
+/// If this count is below `kept`, the count is the position at which the thread writes the element's index to y.
 template <class Row> DEVICE void top_indices(const TopKArguments& p) {
   let_next_start();
   wait_for_previous();
@@ -121,26 +123,28 @@ template <class Row> DEVICE void top_indices(const TopKArguments& p) {
   if (before < p.kept) p.y[offset_of(p.y_view, static_cast<unsigned>(block_y())) + before * p.y_stride] = own;
 }
 
-template <class Row> constexpr int index_bits = Row::key_bits == 16 ? 32 : 28; // enough for any index
+template <class Row> constexpr int index_bits = Row::key_bits == 16 ? 32 : 28; // number of bits for any index
 template <class Row> constexpr int rank_bits = Row::key_bits + index_bits<Row>;
 
-/// Returns a rank that orders elements by key, and by index if keys are equal.
+/// Returns a rank that orders elements by key, and elements with equal keys by index.
 template <class Row> DEVICE Rank rank_of(unsigned key, int index) {
   return static_cast<Rank>(key) << static_cast<unsigned>(index_bits<Row>) | static_cast<unsigned>(index);
 }
 
-/// Selects the first elements of long rows by radix select. A block finds the last kept rank digit by digit, by
-/// counting digits. It stops when all ranks up to there fit into the block, and sorts them.
+/// Selects the first elements of long rows by radix select. A block finds the rank of the last kept element digit by
+/// digit: it counts how often each digit occurs. It stops when the ranks up to the known digits fit into the block, and
+/// sorts these ranks.
 template <class Row> struct Selecting {
   static_assert(rank_bits<Row> % digit_bits == 0);
-  static_assert(top_most_kept == 32 * 32); // one warp adds up the sums of all warps
+  static_assert(top_most_kept == 32 * 32); // so that one warp can add up the sums of all warps
 
   const TopKArguments& p;
   Selection& shared;
   Row row;
   int own;
   Rank last = (1ULL << static_cast<unsigned>(rank_bits<Row>)) - 1; // the largest rank with the known digits
-  unsigned before = 0, with_known = 0; // number of ranks below those with the known digits; number with them
+  /// The number of ranks below the ranks with the known digits, and the number of ranks with the known digits.
+  unsigned before = 0, with_known = 0;
 
   DEVICE void clear() {
     *reinterpret_cast<Words<digits_of_thread>*>(&shared.counts[own * digits_of_thread]) = {};
@@ -157,7 +161,7 @@ template <class Row> struct Selecting {
     for (int i = chunks * Row::chunk + own; i < p.count; i += block_threads()) f(rank_of<Row>(row.key(i), i));
   }
 
-  /// Returns the sum of `value` over all threads with a lower number.
+  /// Returns the sum of `value` over all threads with a lower number than this thread.
   DEVICE unsigned sum_before(unsigned value) const {
     const int lane = own % 32, warp = own / 32;
     unsigned sum = 0, of_warp = value, of_warps = 0;
@@ -219,19 +223,19 @@ template <class Row> struct Selecting {
     barrier();
   }
 
-  /// Returns the rank that this thread keeps in one step of a bitonic sort. `rank` is its own, and `other` that of the
-  /// thread whose number differs by `step`. The sort is making runs of `run` ranks.
+  /// Returns the rank that this thread keeps in one step of a bitonic sort. `rank` is the thread's own rank. `other` is
+  /// the rank of the thread whose number differs by `step`. The sort currently forms runs of `run` ranks.
   DEVICE Rank of_pair(Rank rank, Rank other, int step, int run) const {
     const bool lesser = ((own & step) == 0) == ((own & run) == 0);
     return (other < rank) == lesser ? other : rank;
   }
 
-  /// Sorts the selected ranks. Returns the rank whose position is this thread's number.
+  /// Sorts the selected ranks. Returns the rank whose position in the order is this thread's number.
   DEVICE Rank in_order() const {
     const auto selected = static_cast<int>(before + with_known);
     int all = 32;
     while (all < selected) all *= 2;
-    const bool active = own < all; // the same for all threads of a warp
+    const bool active = own < all; // equal for all threads of a warp
     Rank rank = own < selected ? shared.ranks[0][own] : ~0ULL;
     int buffer = 0;
 #pragma unroll 1

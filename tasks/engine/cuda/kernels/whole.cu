@@ -45,7 +45,8 @@ template <class From, class To> DEVICE void rescale(const RescaleArguments& p) {
   else rescale<From, To, 1>(p);
 }
 
-/// Returns the sum of products of one tap over the channels of one group, for the bytes at `x` and at `weights`.
+/// Returns the sum of the products of one tap over the channels of one group. `x` and `weights` point to the first of
+/// these channels.
 DEVICE int sum_of_tap(const Byte* x, const Byte* weights, int channels, bool in_words) {
   int sum = 0;
   if (in_words)
@@ -62,8 +63,8 @@ DEVICE int sum_outside(unsigned outside, const Byte* weights, int channels) {
   return sum;
 }
 
-/// Computes a convolution. Each thread computes one output; neighbouring threads compute neighbouring channels of a
-/// pixel.
+/// Computes an int8 convolution. Each thread computes one output; neighbouring threads compute neighbouring channels of
+/// a pixel.
 DEVICE void convolve_bytes(const ConvArguments& p) {
   let_next_start();
   wait_for_previous();
