@@ -22,15 +22,15 @@ Status status_of(rtexec_code code) noexcept {
   return Unexpected(config::errc_of(code));
 }
 
-/// Implements rtexec_device::wait, which waits for the device's work. `gpu` is null for the host device, which has no
-/// asynchronous work.
+/// Implements rtexec_device::wait, which waits for the device's work. `gpu` is null for the host device, which never
+/// has unfinished work.
 rtexec_code wait_for(void* gpu) noexcept {
   if (gpu == nullptr) return RTEXEC_OK;
   const Status done = static_cast<Gpu*>(gpu)->wait();
   return done ? RTEXEC_OK : config::code_of(done.error());
 }
 
-/// The size of the first version of the struct, whose last member was `destroy`.
+/// The size of the first version of rtexec_workload, whose last member was `destroy`.
 constexpr std::size_t first_size = offsetof(rtexec_workload, destroy) + sizeof(rtexec_workload::destroy);
 
 std::string problem_of_ranges(const rtexec_workload& workload) {
@@ -102,7 +102,7 @@ Result<Tensor> tensor_of(const rtexec_tensor& given) {
 
 /// Converts the tensors of a C workload. `which` is "input" or "output", for messages.
 Result<std::vector<Tensor>> tensors_of(const rtexec_tensor* given, std::size_t count, const std::string& which) {
-  // The first version of the struct ended with the member `bytes`
+  // The first version of rtexec_tensor ended with the member `bytes`.
   constexpr std::size_t smallest = offsetof(rtexec_tensor, bytes) + sizeof(rtexec_tensor::bytes);
   std::vector<Tensor> tensors;
   if (count == 0) return tensors;
@@ -118,8 +118,8 @@ Result<std::vector<Tensor>> tensors_of(const rtexec_tensor* given, std::size_t c
   return tensors;
 }
 
-/// Returns a fingerprint of the files and arguments that execution times depend on. Files that the code opens by itself
-/// are unknown here.
+/// Returns a fingerprint of the shared object and the arguments, on which execution times depend. Files that the shared
+/// object opens by itself are not included.
 Result<std::string> code_of(const Task& task) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(task.library, error);
@@ -132,7 +132,7 @@ Result<std::string> code_of(const Task& task) {
 using Create = decltype(&rtexec_workload_create);
 
 Result<Create> open(const std::filesystem::path& library) {
-  // The path is absolute, because the linker would search for a name without a '/' in the system's folders
+  // The path must be absolute: for a name without a '/', the dynamic linker would search the system's folders.
   void* handle = ::dlopen(std::filesystem::absolute(library).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return fail(Errc::bad_input, ::dlerror());
   if (void* create = ::dlsym(handle, "rtexec_workload_create")) return reinterpret_cast<Create>(create);

@@ -1,5 +1,5 @@
-// Adapts a user's workload in C (rtexec/workload.h) to the interface Workload. It comes from a program that uses the C
-// API, or from a shared object that a task set names.
+// Adapts a user's workload in C (rtexec/workload.h) to the interface Workload. The C workload comes from a program that
+// uses the C API, or from a shared object that a task set names.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -15,13 +15,15 @@ namespace rtexec::tasks {
 
 class CustomWorkload final : public Workload {
  public:
-  /// Takes ownership of `workload`, which is destroyed with this object, or at once if it is refused. `code` is a
-  /// fingerprint of the workload's code, or empty if unknown. Returns bad_input in three cases: no known version has a
-  /// struct of its size; constants, fingerprint or segments are missing; or a tensor is inconsistent.
+  /// Takes ownership of `workload`. The workload is destroyed with this object, or immediately if it is refused. If it
+  /// is refused for its struct size, it is not destroyed. `code` is a fingerprint of the workload's code, or empty if
+  /// unknown. Returns bad_input in three cases: the struct is smaller than in any version; members are missing or
+  /// contradict each other; or a tensor is inconsistent.
   [[nodiscard]] static Result<std::unique_ptr<Workload>> adopt(const rtexec_workload* workload,
                                                                std::string_view code = {});
-  /// Makes the workload with the shared object that `task` names, which stays loaded until the process ends. Returns
-  /// bad_input if it cannot be loaded or lacks rtexec_workload_create(), or the error of that function.
+  /// Makes the workload with the shared object that `task` names. The shared object stays loaded until the process
+  /// ends. Returns bad_input if the shared object cannot be loaded or does not export rtexec_workload_create(). If that
+  /// function fails, returns its error.
   [[nodiscard]] static Result<std::unique_ptr<Workload>> load(const Task& task);
   ~CustomWorkload() override;
 
@@ -31,7 +33,7 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] MemoryDemand memory() const override;
   [[nodiscard]] std::span<const std::byte> constants() const override;
   [[nodiscard]] std::string fingerprint() const override;
-  /// Returns the names of the C workload's segments, if there are several; otherwise returns no names.
+  /// Returns the names of the C workload's segments if there are several segments; otherwise returns no names.
   [[nodiscard]] std::span<const std::string> layers() const override { return layers_; }
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
@@ -73,11 +75,13 @@ class CustomWorkload final : public Workload {
   [[nodiscard]] Status execute_pieces(std::size_t begin, std::size_t end) noexcept;
 
   const rtexec_workload& given_;
-  rtexec_workload workload_{}; // struct of this version; members that an older version lacks are null
+  rtexec_workload workload_{}; // members that an older version of the struct lacks are null
   std::string code_;
   std::vector<rtexec::Tensor> inputs_, outputs_;
   std::vector<std::string> layers_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the number of the first piece (segment in C) after it
+  /// The C workload calls its pieces segments; cut() groups them. For each group, the number of the first piece after
+  /// it.
+  std::vector<std::size_t> segment_ends_;
   LayerObserver observer_;
   std::string device_name_;
   rtexec_device device_{};
