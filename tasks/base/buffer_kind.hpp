@@ -8,8 +8,8 @@
 
 namespace rtexec::tasks {
 
-/// Returns the kind of a buffer that both host and kernels use. A task with policy D/H (D or H, chosen for each job)
-/// starts with the buffers of D.
+/// Returns the kind of a buffer that both the host and kernels access. A task with policy D/H (D or H, chosen for each
+/// job) starts with the buffers of D.
 [[nodiscard]] constexpr BufferKind kind_of(MemoryPolicy policy) {
   switch (policy) {
   case MemoryPolicy::automatic:

@@ -1,4 +1,4 @@
-// A short text that changes when its input changes (FNV-1a, 64 bits). Not for security.
+// A hash that identifies its input, as a short text (FNV-1a, 64 bits). Not for security.
 #pragma once
 
 #include <charconv>
@@ -14,8 +14,8 @@ namespace rtexec::tasks {
 
 class Fingerprint {
  public:
-  /// Splits `text` into its prefix and the fingerprint at its end. The caller can add further values to that
-  /// fingerprint. If `text` ends in no fingerprint, returns all of it and a new fingerprint.
+  /// Splits `text` into its prefix and the fingerprint at its end, to which the caller can add further values. If
+  /// `text` does not end in a fingerprint, returns `text` with "-" appended as the prefix, and a new fingerprint.
   [[nodiscard]] static std::pair<std::string, Fingerprint> resumed(const std::string& text) {
     Fingerprint made;
     const std::size_t digits = text.size() < length ? 0 : text.size() - length;
@@ -40,7 +40,7 @@ class Fingerprint {
   }
 
  private:
-  static constexpr std::size_t length = 16; // number of characters of the fingerprint
+  static constexpr std::size_t length = 16; // number of characters of a fingerprint's text
 
   std::uint64_t hash_ = 0xcbf2'9ce4'8422'2325;
 };

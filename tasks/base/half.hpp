@@ -6,13 +6,13 @@
 
 namespace rtexec::tasks {
 
-/// Returns the nearest half; ties go to even. Values that are too large become infinite.
+/// Returns the half that is nearest to `value`; ties go to even. If the value is too large, the half is infinite.
 [[nodiscard]] constexpr std::uint16_t to_half(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
   const std::uint32_t magnitude = bits & 0x7fff'ffffU;
-  if (magnitude > 0x7f80'0000U) return static_cast<std::uint16_t>(sign | 0x7e00U);  // not a number
-  if (magnitude >= 0x4780'0000U) return static_cast<std::uint16_t>(sign | 0x7c00U); // 2^16 and more
+  if (magnitude > 0x7f80'0000U) return static_cast<std::uint16_t>(sign | 0x7e00U);  // NaN
+  if (magnitude >= 0x4780'0000U) return static_cast<std::uint16_t>(sign | 0x7c00U); // 2^16 or more
   std::uint32_t significand = magnitude;
   unsigned dropped = 13;
   std::uint32_t rebias = 112U << 23;

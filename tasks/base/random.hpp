@@ -1,4 +1,4 @@
-// The project's own random number generator: it gives the same numbers on every machine and with every compiler.
+// The project's own random number generator. It generates the same numbers on every machine and with every compiler.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// Returns a uniform number in [0, 1), a multiple of 2^-24.
+  /// Returns a uniformly distributed number in [0, 1), a multiple of 2^-24.
   constexpr float fraction() { return static_cast<float>(next() >> 40) * 0x1p-24f; }
 
-  /// Returns a uniform number in [-1, 1), a multiple of 2^-23. The number and its product with a power of two are
-  /// exact.
+  /// Returns a uniformly distributed number in [-1, 1), a multiple of 2^-23. A float represents the number and its
+  /// product with a power of two exactly.
   constexpr float centred() {
     return static_cast<float>(static_cast<std::int32_t>(next() >> 40) - (1 << 23)) * 0x1p-23f;
   }

@@ -7,7 +7,7 @@
 
 namespace rtexec::tasks {
 
-using Shape = std::vector<std::int64_t>; // empty: a scalar; a dimension is 0 in tensors without elements only
+using Shape = std::vector<std::int64_t>; // empty for a scalar; a dimension of 0 means that the tensor has no elements
 
 /// Returns the product of the dimensions. Shapes of a Graph never exceed max_elements.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);

@@ -60,8 +60,9 @@ Result<> TiledInitialiser::run(const Buffer& buffer, const Tiling& tiling, const
   return {};
 }
 
-/// Submits all tiles. The kernel of a tile is submitted before the prefetch of the next tile. So kernel and prefetch
-/// overlap even if the driver completes a prefetch before it returns.
+/// Submits the prefetch and the initialisation of all tiles. The kernel of a tile is submitted before the prefetch of
+/// the next tile. So the kernel and the next prefetch overlap, even if the driver completes a prefetch before the call
+/// returns.
 Result<> TiledInitialiser::put(const Buffer& buffer, const Tiling& tiling, const MakeTile& make, bool timed) {
   const bool ahead = tiling.prefetch && buffer.kind == BufferKind::managed && gpu_->can_prefetch();
   const Bytes tile = tile_size(tiling, buffer.size);
