@@ -11,8 +11,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// A match of Gelu. x is the input of 0.5 x (1 + erf(x / sqrt 2)), or of the approximation in which tanh(sqrt(2 / pi)
-/// (x + 0.044715 x^3)) replaces erf.
+/// A match of Gelu. x is the input of 0.5 x (1 + erf(x / sqrt 2)), or of the approximation that has tanh(sqrt(2 / pi)
+/// (x + 0.044715 x^3)) in place of erf(x / sqrt 2).
 struct Gelu {
   TensorId x;
   Function kind;
@@ -55,8 +55,8 @@ std::optional<Gelu> gelu_of(const Patterns& p, TensorId y) {
   return std::nullopt;
 }
 
-/// A match of log(p / (1 - p)), for a clipped probability p. Numerator and denominator may also be clipped to at least
-/// `least`.
+/// A match of log(p / (1 - p)), for a clipped probability p. Numerator and denominator may also be clipped to values of
+/// at least `least`.
 struct Logit {
   TensorId p;
   float least;
@@ -118,7 +118,7 @@ void merge_logit(Graph& graph) {
     if (const auto logit = logit_of(p, graph.nodes[i])) {
       const auto* range = p.activation(logit->p, Function::clip);
       const auto& bounds = std::get<Activation>(range->operation);
-      const bool whole = bounds.a == 0 && bounds.b == 1; // Logit clips p to [0, 1] itself
+      const bool whole = bounds.a == 0 && bounds.b == 1; // the Logit operation clips p to [0, 1] itself
       p.replace(i, Activation{Function::logit, logit->least, 0}, {whole ? range->inputs[0] : logit->p});
     }
   remove_unused(graph);

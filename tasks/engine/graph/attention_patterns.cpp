@@ -11,12 +11,13 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Finds the computation factor * scores + mask between the product q k^T (the scores) and its softmax.
+/// Finds the computation factor * scores + mask. The scores are the product q k^T, and the computation is the input of
+/// their softmax.
 class Scores {
  public:
   Scores(const Patterns& patterns, TensorId end) : p_(patterns), end_(end) {}
 
-  /// Follows the graph back from the softmax to the product. Returns false if other operations lie between them.
+  /// Follows the graph back from the softmax to the product. Returns false if any other operation lies between them.
   bool find() {
     for (auto id = end_; p_.uses.single_reader(id);) {
       const auto* node = p_.writer(id);
@@ -32,7 +33,7 @@ class Scores {
 
   const Node* product = nullptr;
   float factor = 1;
-  std::optional<TensorId> mask;     // the mask, if it is computed
+  std::optional<TensorId> mask;     // the mask, if it is a computed tensor
   std::vector<float> constant_mask; // the mask, if it is constant, broadcast to the shape of the scores
 
  private:
@@ -110,7 +111,7 @@ class AttentionFusion {
     return {shape.begin(), shape.end() - 2};
   }
 
-  /// A match of the last product: softmax times values, or values times softmax for the transposed result.
+  /// A match of the last product: softmax times values, or values times softmax, which gives the transposed result.
   struct Weighted {
     const Node* softmax = nullptr;
     TensorId v = 0;
@@ -165,19 +166,21 @@ class AttentionFusion {
     return {attention.name, View{0, std::move(strides)}, {attention.output}, to, {}, {}};
   }
 
-  /// Returns the number of columns of the operand's matrices, which are transposed first if `transpose` is set.
+  /// Returns the number of columns of the operand's matrices. If `transpose` is set, counts the columns of the
+  /// transposed matrices.
   [[nodiscard]] std::int64_t row_of(TensorId id, bool transpose) const {
     const auto& shape = p_.shape(id);
     return shape[shape.size() - (transpose ? 2 : 1)];
   }
-  /// Returns false for attention over channels, which the kernels do not fit: its rows are long and its scores are few.
+  /// True if the kernels can compute the attention. They cannot compute attention over channels, whose rows are long
+  /// and whose scores are few.
   [[nodiscard]] static bool fits_kernels(std::int64_t columns, const Shape& heads) {
     constexpr std::int64_t max_columns = 1024, max_heads = 65535;
     return columns <= max_columns && element_count(heads) <= max_heads;
   }
 
-  /// Adds a constant mask and returns its tensor. Leading dimensions along which the mask does not vary are reduced to
-  /// size 1.
+  /// Adds a constant mask to the graph and returns its tensor. Reduces each leading dimension along which the mask does
+  /// not vary to size 1.
   TensorId mask(const Node& node, Shape shape, std::vector<float> values) {
     for (std::size_t d = 0; d + 2 < shape.size(); ++d) {
       const auto inner =

@@ -26,15 +26,16 @@ class DeformableFusion {
  private:
   struct Samples {
     std::vector<const Node*> of;      // the GridSample node of each image
-    std::int64_t n, c, q, points = 0; // number of points of each image
+    std::int64_t n, c, q, points = 0; // points: number of points of each image
   };
   struct Found {
     Samples samples;
-    TensorId scores = 0; // [n,1,q,count]: the weights, which are scores once `softmax` is removed
+    TensorId scores = 0; // [n,1,q,count]: the weights; after the removal of `softmax` they are the scores
     const Node* softmax = nullptr;
   };
 
-  /// Returns the node that writes `id`, skipping Reshapes, or nullptr if the tensor has another reader.
+  /// Returns the node that writes `id`, skipping Reshapes. Returns nullptr if `id` or the input of a skipped Reshape
+  /// has another reader.
   [[nodiscard]] const Node* unshaped(TensorId id) const {
     const auto* node = p_.uses.single_reader(id) ? p_.writer(id) : nullptr;
     return node && std::holds_alternative<Reshape>(node->operation) ? unshaped(node->inputs[0]) : node;
@@ -44,8 +45,8 @@ class DeformableFusion {
     return a.mode == b.mode && a.padding == b.padding && a.align_corners == b.align_corners;
   }
 
-  /// Matches `id` as samples of shape [n, c, q, count], in which the points of one image follow those of the previous
-  /// one.
+  /// Matches `id` as samples of shape [n, c, q, count]. Along the last dimension, the points of each image follow the
+  /// points of the previous image.
   [[nodiscard]] std::optional<Samples> samples(TensorId id) const {
     const auto* node = unshaped(id);
     const auto* concat = node ? std::get_if<Concat>(&node->operation) : nullptr;
@@ -66,7 +67,8 @@ class DeformableFusion {
     return found;
   }
 
-  /// Returns the smallest number of last dimensions that together have `count` elements, or 0 if no number does.
+  /// Returns how many of the last dimensions together have `count` elements: the smallest such number, or 0 if there is
+  /// none.
   [[nodiscard]] static std::size_t last_dimensions(const Shape& shape, std::int64_t count) {
     std::int64_t held = 1;
     for (std::size_t d = shape.size(); d-- > 0;)
@@ -74,7 +76,7 @@ class DeformableFusion {
     return 0;
   }
 
-  /// True if every run of `count` consecutive elements is still consecutive after the node `move`.
+  /// True if every aligned run of `count` consecutive elements is still consecutive after the node `move`.
   [[nodiscard]] bool keeps(const Node& move, std::int64_t count) const {
     const auto& to = p_.shape(move.output);
     const auto last = last_dimensions(to, count);
@@ -86,7 +88,8 @@ class DeformableFusion {
                                            view->strides.end() - static_cast<std::ptrdiff_t>(last));
   }
 
-  /// Returns the Softmax that computes `id`, if all moves between keep each of its rows consecutive; else nullptr.
+  /// Returns the Softmax from which `id` is computed, if all moves between them keep each row of the Softmax
+  /// consecutive. Otherwise returns nullptr.
   [[nodiscard]] const Node* softmax(TensorId id) const {
     const auto count = p_.shape(id).back();
     for (const auto* node = p_.writer(id); node && p_.uses.single_reader(node->output);
@@ -119,7 +122,7 @@ class DeformableFusion {
   }
 
   void append(std::vector<Node>& nodes, const Found& found, const Node& last) {
-    for (auto& node : nodes) // moves of the softmax's output now move its input
+    for (auto& node : nodes) // the nodes that moved the softmax's output now move its input
       std::ranges::replace(node.inputs, found.softmax->output, found.softmax->inputs[0]);
     const auto& s = found.samples;
     const auto name = p_.graph.tensors[last.output].name;

@@ -1,7 +1,7 @@
-// The engine's representation of a network: static shapes, typed tensors, NCHW layout, few operations. Integers of
-// every width and booleans are computed in their own type, modulo 2^n. Floats are computed in the network's precision.
-// onnx_reader.hpp reads a graph from ONNX, passes.hpp simplifies it, and network.hpp executes it. A graph is a plain
-// value: it can be compared, and it owns its constants.
+// The engine's representation of a network: tensors with static shapes and element types in NCHW layout, and a small
+// set of operations. Integers of every width and booleans are computed in their own type, modulo 2^n for n bits. Floats
+// are computed in the network's precision. onnx_reader.hpp reads a graph from ONNX, passes.hpp simplifies it, and
+// network.hpp executes it. A graph is a plain value: it can be compared, and it owns its constants.
 #pragma once
 
 #include <rtexec/tensor.hpp>
@@ -22,18 +22,20 @@
 
 namespace rtexec::tasks {
 
-/// Shapes and constants that the user supplies because the model file leaves them open, keyed by the name of the input.
+/// Shapes and constants that the user supplies because the model file leaves them open. Both maps are keyed by the name
+/// of the input.
 struct GivenInputs {
-  std::map<std::string, Shape> shapes;                  // all dimensions of an input with open dimensions
-  std::map<std::string, std::vector<double>> constants; // all elements, or one for all; the input becomes a constant
+  std::map<std::string, Shape> shapes; // every dimension of an input with open dimensions
+  /// Every element, or a single value for all elements; the input becomes a constant.
+  std::map<std::string, std::vector<double>> constants;
 };
 
 using TensorId = std::uint32_t; // index in Graph::tensors
 
-/// The source of a dequantized constant: 8-bit integers and the scales that multiply each of them.
+/// The source of a dequantized constant: 8-bit integers, and the scales by which they are multiplied.
 struct QuantizedConstant {
   std::vector<std::int8_t> values; // in the element order of the constant
-  std::vector<float> scales;       // one for all elements, or one for each index of `axis`
+  std::vector<float> scales;       // a single scale for all elements, or a scale for each index along `axis`
   std::size_t axis = 0;
   bool operator==(const QuantizedConstant&) const = default;
 };
@@ -105,7 +107,7 @@ struct Activation {
     arc_cosh,         //
     arc_tanh,         //
     is_nan,           //
-    is_infinite,      // a: true for minus infinity, b: true for plus infinity
+    is_infinite,      // a: true if minus infinity counts, b: true if plus infinity counts
     is_zero,          //
     is_not_zero,
     scaled_tanh, // a tanh(b x)
@@ -117,7 +119,7 @@ struct Activation {
   bool operator==(const Activation&) const = default;
 };
 
-/// True for the functions that commonly follow a layer. The kernel of the layer can apply them to its results.
+/// True if the function commonly follows a layer. The layer's kernel can apply such a function to its results.
 [[nodiscard]] constexpr bool is_common(Activation::Kind kind) {
   using enum Activation::Kind;
   return kind <= selu || kind == mish || kind == gelu || kind == gelu_tanh;
@@ -153,7 +155,7 @@ struct Conv {
 };
 
 /// alpha * op(a) * op(b) + beta * c (ONNX Gemm). Inputs: a, b, and optionally c of shape [m,n], [1,n], [n], [m,1] or a
-/// scalar. Without `transpose_a`, a may have more than two dimensions: all but the last then count as rows.
+/// scalar. Without `transpose_a`, a may have more than two dimensions: all dimensions but the last then count as rows.
 struct Gemm {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -162,8 +164,8 @@ struct Gemm {
   bool operator==(const Gemm&) const = default;
 };
 
-/// Max or average pooling of x [n,c,h,w]. The output shape determines the number of windows, so ceil_mode needs no
-/// field. Padding never is the maximum.
+/// Max or average pooling of x [n,c,h,w]. The output shape determines the number of windows, so ONNX's ceil_mode needs
+/// no field. Padding is never the maximum.
 struct Pool {
   enum class Kind { max, average };
   Kind kind = Kind::max;
@@ -207,7 +209,7 @@ struct Binary {
     not_equal,
     less,
     less_or_equal,
-    bit_and, // this and the following ones: only for integers
+    bit_and, // this kind and all kinds below: only for integers
     bit_or,
     bit_xor,
     shift_left,
@@ -222,27 +224,28 @@ struct Binary {
   return kind >= Binary::Kind::equal && kind <= Binary::Kind::less_or_equal;
 }
 
-/// Converts to the output's type. Floats are truncated towards zero and saturate at the integer type's range; NaN
+/// Conversion to the output's type. Floats are truncated towards zero and saturate at the integer type's range; NaN
 /// becomes 0. Integers are narrowed modulo 2^n. A boolean is true if the value is not zero.
 struct Cast {
   bool operator==(const Cast&) const = default;
 };
 
-/// Integer matrix product of a [..., m, k] and b [..., k, n], modulo 2^n; leading dimensions are broadcast as in NumPy.
-/// int16 operands are bytes minus their zero points (-255 to 255), and their product is int32. The product of other
-/// operands has their own type.
+/// Integer matrix product of a [..., m, k] and b [..., k, n], modulo 2^n. Leading dimensions are broadcast as in NumPy.
+/// int16 operands hold bytes minus their zero points (-255 to 255), and their product is int32. Operands of every other
+/// type have a product of the operands' type.
 struct IntegerMatMul {
   bool operator==(const IntegerMatMul&) const = default;
 };
 
-/// A convolution (see Conv) without bias of int16 operands (see IntegerMatMul); the result is int32, modulo 2^32.
+/// A convolution (see Conv) without bias. Its operands are int16 (see IntegerMatMul), and its result is int32, modulo
+/// 2^32.
 struct IntegerConv {
   Conv conv;
   bool operator==(const IntegerConv&) const = default;
 };
 
-/// ONNX Where: selects the second input if the first one, a boolean, is true, and else the third input. All three are
-/// broadcast as in NumPy.
+/// ONNX Where. Selects the second input where the first input, a boolean, is true, and the third input elsewhere. All
+/// three inputs are broadcast as in NumPy.
 struct Where {
   bool operator==(const Where&) const = default;
 };
@@ -259,11 +262,11 @@ struct ScaleShift {
   bool operator==(const ScaleShift&) const = default;
 };
 
-/// Softmax, or its logarithm, over the middle dimension of x viewed as [outer, count, inner].
+/// Softmax, or the logarithm of Softmax, over the middle dimension of x viewed as [outer, count, inner].
 struct Softmax {
   std::int64_t outer = 1, count = 1, inner = 1;
   bool logarithm = false;
-  bool may_be_nothing = false; // true: a row that only holds minus infinity gives zeros, not NaN
+  bool may_be_nothing = false; // true: a row that holds only minus infinity gives zeros, not NaN
   bool operator==(const Softmax&) const = default;
 };
 
@@ -295,8 +298,8 @@ struct CumSum {
   bool operator==(const CumSum&) const = default;
 };
 
-/// The indices that ONNX TopK returns: those of the `kept` largest (or smallest) elements along the middle dimension of
-/// x viewed as [outer, count, inner], best first. Equal elements keep their order.
+/// The indices that ONNX TopK returns. They select the `kept` largest (or smallest) elements along the middle dimension
+/// of x viewed as [outer, count, inner], best first. Equal elements keep their order.
 struct TopK {
   std::int64_t outer = 1, count = 1, inner = 1;
   std::int64_t kept = 1;
@@ -340,22 +343,23 @@ struct View {
   bool operator==(const View&) const = default;
 };
 
-/// ONNX Gather with constant indices: index i of the output along `axis` reads index indices[i] of the input.
+/// ONNX Gather with constant indices. Index i of the output along `axis` reads index indices[i] of the input.
 struct GatherConstant {
   std::size_t axis = 0;
   std::vector<std::int64_t> indices;
   bool operator==(const GatherConstant&) const = default;
 };
 
-/// ONNX Gather with computed indices. Input 1 holds int64 indices along `axis` of input 0. In the shape of y, the shape
-/// of the indices replaces that dimension. Negative indices count from the end; indices outside the tensor are clamped.
+/// ONNX Gather with computed indices. Input 1 holds int64 indices along `axis` of input 0. The shape of y is the shape
+/// of input 0, in which the shape of the indices replaces dimension `axis`. Negative indices count from the end.
+/// Indices outside the tensor are clamped.
 struct Gather {
   std::size_t axis = 0;
   bool operator==(const Gather&) const = default;
 };
 
-/// ONNX GatherElements: y has the shape of the indices. Each element of the indices replaces only the coordinate along
-/// `axis`.
+/// ONNX GatherElements. y has the shape of the indices. Each index replaces the coordinate along `axis`; the other
+/// coordinates are those of the element of y.
 struct GatherElements {
   std::size_t axis = 0;
   bool operator==(const GatherElements&) const = default;
@@ -368,8 +372,8 @@ struct GatherND {
   bool operator==(const GatherND&) const = default;
 };
 
-/// ONNX ScatterElements or ScatterND: a copy of input 0 into which the elements of input 2 are written (or added, ...)
-/// at the indices of input 1.
+/// ONNX ScatterElements or ScatterND: a copy of input 0. The elements of input 2 are written to the copy (or added to
+/// it, and so on) at the indices of input 1.
 struct Scatter {
   enum class Kind { replace, add, multiply, minimum, maximum };
   Kind kind = Kind::replace;
@@ -386,11 +390,11 @@ struct Pad {
   bool operator==(const Pad&) const = default;
 };
 
-/// Interpolation in height and width: each output row (column) is a blend of two input rows (columns).
+/// Interpolation in height and width. Each output row (column) is a weighted mean of two input rows (columns).
 struct Resize {
   struct Tap {
     std::int64_t low = 0, high = 0;
-    float weight = 0; // weight of `high`; `low` has 1 - weight
+    float weight = 0; // weight of `high`; the weight of `low` is 1 - weight
     bool operator==(const Tap&) const = default;
   };
   std::vector<Tap> rows;    // one for each output row
@@ -415,7 +419,8 @@ struct GridSample {
   enum class Padding { zeros, border, reflection };
   Mode mode = Mode::linear;
   Padding padding = Padding::zeros;
-  bool align_corners = false; // true: -1 and 1 are the centres of the outermost pixels; false: their outer edges
+  /// True: -1 and 1 are the centres of the outermost pixels; false: the outer borders of these pixels.
+  bool align_corners = false;
   bool operator==(const GridSample&) const = default;
 };
 
@@ -430,14 +435,14 @@ struct DeformableAttention {
 };
 
 /// ONNX RoiAlign. Inputs: x [n,c,h,w]; regions [count, 4] (left, top, right, bottom); the image index of each region
-/// [count]. Each element of y [count, c, out_h, out_w] stands for one bin of a region. It reduces `samples` by
-/// `samples` interpolated samples of the bin.
+/// [count]. Each element of y [count, c, out_h, out_w] is the value of one bin of a region. The bin is sampled at
+/// `samples` by `samples` interpolated positions, which are reduced to this value.
 struct RoiAlign {
-  enum class Kind { average, maximum }; // maximum: of the weighted pixels of all samples
+  enum class Kind { average, maximum }; // maximum: the largest weighted pixel of all samples
   Kind kind = Kind::average;
   static constexpr std::int64_t max_samples = 4096;
-  std::int64_t samples = 0; // in each direction; 0: one for each pixel of a bin, rounded up, at most max_samples
-  float scale = 1;          // converts coordinates of regions to pixels
+  std::int64_t samples = 0; // in each direction; 0: one sample for each pixel of a bin, rounded up, at most max_samples
+  float scale = 1;          // converts the coordinates of regions to pixels
   bool half_pixel = true;   // true: pixel 0 is centred on 0.5, and regions may be smaller than a pixel
   bool operator==(const RoiAlign&) const = default;
 };
@@ -459,8 +464,8 @@ struct NonMaxSuppression {
 /// - the initial state: [batch, hidden];
 /// - for lstm: the initial cell [batch, hidden], and with `peepholes` the peephole weights [3 * hidden];
 /// - for gru with `late_reset`: a bias [hidden];
-/// - with `lengths`: the number of valid steps of each sequence [batch]. State and cell do not change in the other
-///   steps.
+/// - with `lengths`: the number of valid steps of each sequence [batch]. State and cell do not change in the steps
+///   after a sequence's valid steps.
 /// The order of the gates is input, output, forget, cell for lstm, and update, reset, hidden for gru. The output y
 /// holds the states [steps, batch, hidden]; for lstm the last cell [1, batch, hidden] follows.
 struct Recurrent {
@@ -482,14 +487,14 @@ using Operation =
                  GridSample, DeformableAttention, RoiAlign, NonMaxSuppression, Recurrent>;
 
 struct Node {
-  std::string name; // the ONNX node's name, or that of its first output if it has none
+  std::string name; // the ONNX node's name, or the name of its first output if the node has no name
   Operation operation;
   std::vector<TensorId> inputs;
   TensorId output = 0;
-  // Operations that only passes.hpp fuses into this node: y = activation(operation(...) + residual). The node must be a
-  // Conv, Gemm, Product, Binary, MultiplyAdd, ScaleShift, LayerNorm, sum or extreme. The activation must be a common
-  // one (is_common()).
-  std::optional<TensorId> residual; // of the output's shape; only for Conv, Gemm, Product and Normalise
+  // Operations that passes.hpp fuses into this node: y = activation(operation(...) + residual). The ONNX reader sets
+  // none. The node must be a Conv, Gemm, MatMul, Binary, MultiplyAdd, ScaleShift, LayerNorm, sum or extreme. The
+  // activation must be common (is_common()).
+  std::optional<TensorId> residual; // a tensor of the output's shape; only for Conv, Gemm, MatMul and LayerNorm
   Activation activation;
   bool residual_last = false; // true (only for Conv): y = activation(operation(...)) + residual
   bool operator==(const Node&) const = default;
@@ -498,7 +503,8 @@ struct Node {
 struct Graph {
   std::string name;
   std::map<std::string, std::string> metadata; // the file's metadata_props
-  std::vector<std::string> notes;              // one for each property that the file leaves open, and its resolution
+  /// A note for each property that the file leaves open, with the value that was chosen for it.
+  std::vector<std::string> notes;
   std::vector<Tensor> tensors;
   /// Topologically sorted nodes. Each tensor is written by at most one node.
   std::vector<Node> nodes;

@@ -26,19 +26,19 @@ struct Interval {
 struct Value {
   TensorId tensor = 0;
   double factor = 1, term = 0;
-  bool whole = true; // true: the tensor contains every element of the input
+  bool whole = true; // true: the tensor contains every element of x
   [[nodiscard]] auto key() const { return std::tie(tensor, factor, term, whole); }
 };
 
-/// The range of indices that an operand of a node may hold, and the range from which noise for it is drawn.
+/// The range of indices that an operand of a node may hold, and the range from which random indices for it are drawn.
 struct Indices {
   Interval valid, noise;
 };
 
 Indices indices_of(double count) { return {.valid = {-count, count - 1}, .noise = {0, count - 1}}; }
 
-/// Returns the ranges of indices into `count` dimensions from dimension `begin` on. `valid` is the range for the
-/// largest of these dimensions, `noise` the range for the smallest.
+/// Returns the ranges of indices into the `count` dimensions of `shape` that begin with dimension `begin`. `valid` is
+/// the range for the largest of these dimensions, `noise` the range for the smallest.
 Indices indices_of(const Shape& shape, std::size_t begin, std::int64_t count) {
   const auto [least, most] =
       std::ranges::minmax(std::span(shape).subspan(begin, static_cast<std::size_t>(std::max<std::int64_t>(count, 1))));
@@ -47,9 +47,9 @@ Indices indices_of(const Shape& shape, std::size_t begin, std::int64_t count) {
   return indices;
 }
 
-/// True if the view contains every element of the input.
+/// True if the view contains every element of its input.
 bool is_whole(const View& view, const Shape& from, const Shape& to) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> steps; // stride, dimension
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps; // pairs of stride and dimension
   for (std::size_t d = 0; d < to.size(); ++d)
     if (to[d] > 1 && view.strides[d] != 0) steps.emplace_back(std::abs(view.strides[d]), to[d]);
   std::ranges::sort(steps);
@@ -59,8 +59,8 @@ bool is_whole(const View& view, const Shape& from, const Shape& to) {
   return next == element_count(from);
 }
 
-/// Returns the value of a constant whose elements are all equal. Returns nullopt if the elements differ or the tensor
-/// is computed.
+/// Returns the common value of all elements of a constant. Returns nullopt if the elements differ or the tensor is not
+/// a constant.
 std::optional<double> same_throughout(const Tensor& tensor) {
   const auto first_of = [](const auto& values) -> std::optional<double> {
     if (values.empty() || std::ranges::any_of(values, [&](auto each) { return each != values.front(); })) return {};
@@ -140,8 +140,8 @@ class RangeSearch {
     if (value.whole) valid_.intersect(inverse(indices.valid));
   }
 
-  /// Returns the output of `node` as factor * x + term, if its operand number `place` is `value`. Returns nullopt if
-  /// the search does not follow the operation.
+  /// Returns the output of `node` as factor * x + term, where `value` describes operand number `place` of the node.
+  /// Returns nullopt if the search does not follow the operation.
   [[nodiscard]] std::optional<Value> passed_on(const Node& node, std::size_t place, const Value& value) const {
     if (node.activation.kind != Activation::Kind::none) return std::nullopt;
     Value next = value;
@@ -199,10 +199,10 @@ class RangeSearch {
   }
 
   const Graph& graph_;
-  std::vector<std::vector<std::size_t>> readers_; // node indices, by tensor
+  std::vector<std::vector<std::size_t>> readers_; // for each tensor, the indices of the nodes that read it
   std::set<std::tuple<TensorId, double, double, bool>> seen_;
   bool found_ = false;
-  Interval valid_, noise_; // ranges of the graph input
+  Interval valid_, noise_; // ranges of the graph input, as declared in Indices
 };
 
 } // namespace

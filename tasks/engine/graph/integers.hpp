@@ -14,7 +14,7 @@
 
 namespace rtexec::tasks {
 
-/// Calls f.operator()<T>() with T = the integer type of the stored elements. T is uint8_t for booleans, which are
+/// Calls f.operator()<T>(), where T is the integer type of the stored elements. T is uint8_t for booleans, which are
 /// stored as 0 and 1.
 template <class F> decltype(auto) for_integer(ElementType type, F&& f) {
   switch (type) {
@@ -30,7 +30,8 @@ template <class F> decltype(auto) for_integer(ElementType type, F&& f) {
   }
 }
 
-/// A vector of integers or booleans of one type. Elements are read as int64; uint64 elements keep their bits.
+/// A vector of integers or booleans of one type. Elements are read as int64. A uint64 element above the range of int64
+/// is read as the int64 with the same bits.
 class Integers {
  public:
   /// A random-access iterator. Reading returns a value, not a reference.
@@ -100,7 +101,6 @@ class Integers {
     for (std::size_t i = 0; i < size_; ++i) set(i, value);
   }
   void clear() { *this = {}; }
-  /// Returns the elements as they are stored.
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 

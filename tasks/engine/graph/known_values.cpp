@@ -1,6 +1,6 @@
 // Folds integer computations whose result follows from bounds that are known before execution: indices are inside their
-// tensor, booleans are 0 or 1. Exporters write tests for negative operands around divisions of indices, although they
-// never occur.
+// tensor, booleans are 0 or 1. For example, exporters write tests for negative operands around divisions of indices,
+// although indices are never negative.
 #include "tasks/engine/graph/passes.hpp"
 
 #include "tasks/engine/graph/patterns.hpp"
@@ -26,8 +26,8 @@ Known both(const Known& a, const Known& b) {
   return Bounds{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
-/// Returns a op b for an operation that is monotonic in each operand. Returns nullopt if the result overflows or the
-/// operation is not monotonic.
+/// Returns the result of operation `kind` for a and b, if the operation is monotonic in each operand. Returns nullopt
+/// if the result overflows or the operation is not monotonic.
 std::optional<std::int64_t> computed(Pair kind, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   const auto unless = [&](bool overflows) { return overflows ? std::nullopt : std::optional(result); };
@@ -99,14 +99,14 @@ class KnownValues {
   }
 
  private:
-  /// True if all values between the bounds are representable, so that none wraps around. Bounds in the upper half of
-  /// uint64 are not supported.
+  /// True if `type` can represent all values between the bounds, so that no value wraps around. Bounds in the upper
+  /// half of uint64 are not supported.
   static bool holds(ElementType type, const Bounds& bounds) {
     if (type == ElementType::uint64) return bounds.low >= 0;
     return wrapped(bounds.low, type) == bounds.low && wrapped(bounds.high, type) == bounds.high;
   }
 
-  /// Turns a Select with a known condition into a View of the chosen operand.
+  /// Turns a Where with a known condition into a View of the selected operand.
   void choose(Node& node) {
     if (!std::holds_alternative<Where>(node.operation)) return;
     const auto condition = known(node.inputs[0]);
@@ -149,7 +149,7 @@ class KnownValues {
   }
 
   Graph& graph_;
-  std::vector<Known> known_; // by tensor; absent for constants
+  std::vector<Known> known_; // for each tensor; absent for constants
 };
 
 } // namespace

@@ -14,8 +14,9 @@ struct Placed {
   const Lifetime* lifetime;
 };
 
-/// Returns the offset of the tightest gap that has room for `size` among the buffers in `placed` that are alive with
-/// `lifetime`. If there is no such gap, returns the end of those buffers. `placed` is sorted by begin.
+/// Returns the offset of the tightest gap that has room for `size` among the buffers in `placed` that are alive at the
+/// same time as `lifetime`. If there is no such gap, returns the end of those buffers. `placed` must be sorted by
+/// begin.
 std::size_t best_fit(const std::vector<Placed>& placed, const Lifetime& lifetime, std::size_t size) {
   std::size_t best = 0, best_gap = std::numeric_limits<std::size_t>::max(), end = 0;
   for (const auto& other : placed) {
@@ -50,8 +51,8 @@ std::size_t peak(std::span<const Lifetime> lifetimes) {
   return most;
 }
 
-/// Places the buffers in the order `order`, and stores the result in `plan` if its block is smaller. Returns false as
-/// soon as the block is not smaller.
+/// Places the buffers in the order `order`. Stores the result in `plan` and returns true if the resulting block is
+/// smaller than the block of `plan`. Otherwise returns false as soon as that is certain.
 bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& order, MemoryPlan& plan) {
   std::vector<std::size_t> offsets(lifetimes.size(), 0);
   std::vector<Placed> placed;
@@ -71,7 +72,7 @@ bool place(std::span<const Lifetime> lifetimes, const std::vector<std::size_t>& 
   return true;
 }
 
-/// Returns the indices of `count` buffers, sorted by descending key.
+/// Returns the indices 0 to `count` - 1 of buffers, sorted by descending key.
 template <class Key> std::vector<std::size_t> by_descending(std::size_t count, Key key) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), 0);

@@ -14,7 +14,8 @@ class Rewriting {
  public:
   explicit Rewriting(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}
 
-  /// Calls `rewrite` for each node. `rewrite` returns true if it has added nodes that replace the node.
+  /// Calls `rewrite` for each node. `rewrite` must return true if it has added nodes that replace the node; otherwise
+  /// the node is kept.
   template <class Rewrite> void run(Rewrite rewrite) {
     for (auto& node : std::exchange(graph_.nodes, {}))
       if (!rewrite(node)) add(std::move(node));
@@ -35,7 +36,7 @@ class Rewriting {
 
   [[nodiscard]] const Tensor& tensor(TensorId id) const { return graph_.tensors[id]; }
   [[nodiscard]] const Shape& shape(TensorId id) const { return tensor(id).shape; }
-  /// Returns the node that writes `id`, or nullptr if none of the new nodes does.
+  /// Returns the node that writes `id`, or nullptr if no node that was added so far does.
   [[nodiscard]] const Node* writer(TensorId id) const {
     return id < writer_.size() && writer_[id] != no_node ? &graph_.nodes[writer_[id]] : nullptr;
   }
@@ -43,13 +44,13 @@ class Rewriting {
     const auto* node = writer(id);
     return node && std::holds_alternative<Op>(node->operation) ? node : nullptr;
   }
-  /// True if one node reads `id`. Tensors that a rewrite added have one reader, too.
+  /// True if exactly one node reads `id`. A tensor that a rewrite added always has one reader.
   [[nodiscard]] bool single_reader(TensorId id) const { return id >= original_ || uses_.single_reader(id); }
 
  private:
   Graph& graph_;
   DefUseEditor uses_;
-  std::vector<std::size_t> writer_; // index in the new nodes, by tensor
+  std::vector<std::size_t> writer_; // for each tensor, the index of its writer among the new nodes
   TensorId original_ = static_cast<TensorId>(graph_.tensors.size());
 };
 
@@ -66,7 +67,7 @@ bool pads_nothing(const Pad& pad, const Shape& from, const Shape& to) {
   return from == to && std::ranges::all_of(pad.before, [](std::int64_t count) { return count == 0; });
 }
 
-/// Returns the first index of the slice if `view` is a slice along `axis` alone; else nullopt.
+/// Returns the first index of the slice if `view` is a slice along `axis` alone. Otherwise returns nullopt.
 std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, const Shape& from, const Shape& to) {
   const auto dense = dense_strides(from);
   if (to.size() != from.size() || view.strides != dense || view.offset % dense[axis] != 0) return std::nullopt;
@@ -76,8 +77,8 @@ std::optional<std::int64_t> slice_along(std::size_t axis, const View& view, cons
   return first + to[axis] <= from[axis] ? std::optional(first) : std::nullopt;
 }
 
-/// Returns for each dimension of `to` the dimensions of `from` that a Reshape merges into it, without those of size 1.
-/// Returns nullopt if the Reshape splits a dimension of `from`.
+/// Returns for each dimension of `to` the dimensions of `from` that a Reshape merges into it, except dimensions of size
+/// 1. Returns nullopt if the Reshape splits a dimension of `from`.
 std::optional<std::vector<Shape>> merged(const Shape& from, const Shape& to) {
   std::vector<Shape> groups;
   std::size_t next = 0;
@@ -115,8 +116,8 @@ class Simplifying {
     return view ? keeps_order(*view, from, to) : pads_nothing(*pad, from, to);
   }
 
-  /// Adds a Reshape of x. If a Reshape without type conversion writes x, the new one reads that Reshape's input
-  /// instead.
+  /// Adds a Reshape of x. If x is itself written by a Reshape without type conversion, the new Reshape reads the input
+  /// of that Reshape instead.
   bool reshape(const Node& node, TensorId x) {
     const auto* before = graph_.writer<Reshape>(x);
     if (before && graph_.tensor(before->inputs[0]).type == graph_.tensor(x).type) x = before->inputs[0];
@@ -124,8 +125,8 @@ class Simplifying {
     return true;
   }
 
-  /// Permutes the dimensions that a Reshape merges before the Reshape merges them. So elements that are permuted again
-  /// are moved only once.
+  /// Replaces a permutation that follows a merging Reshape: permutes the dimensions first, then merges them by a
+  /// Reshape. Elements that are permuted a second time are then moved only once.
   bool permute(const Node& node, const View& view) {
     const auto moved = node.inputs[0];
     const auto* before = graph_.writer<Reshape>(moved);
@@ -149,7 +150,8 @@ class Simplifying {
     return true;
   }
 
-  /// Replaces a Concat of slices of one tensor by a Gather. Returns false if the Concat is not of this form.
+  /// Replaces a Concat of slices of one tensor by a Gather. Returns false if an operand of the Concat is not such a
+  /// slice.
   bool gather(const Node& node, std::size_t axis) {
     if (axis + 1 >= graph_.shape(node.output).size()) return false; // a Gather would move single elements
     const auto* first = graph_.writer<View>(node.inputs[0]);
@@ -170,8 +172,8 @@ class Simplifying {
   Rewriting& graph_;
 };
 
-/// A pass that moves operations on two tensors in front of the Reshape that they follow. So a layer can absorb the sum,
-/// or a kernel can read a permutation as a strided operand; the Reshape prevents both.
+/// A pass that moves operations on two tensors in front of the Reshape that they follow. A layer can then absorb the
+/// sum, or a kernel can read a permutation as a strided operand. The Reshape would prevent both.
 class Sinking {
  public:
   explicit Sinking(Rewriting& graph) : graph_(graph) {}

@@ -2,24 +2,24 @@
 // placed in scratch memory, and its layers are prepared.
 //
 // Under memory policy D (device memory) a network owns no device memory. The owner of the device copies constants() to
-// it and maps scratch; bind() receives both addresses. Inputs and outputs pass through host buffers of the network. A
-// linked input or output stays on the device instead, on its way between two workloads; for each job the caller gives
-// its address in device memory. run() first copies the inputs into scratch, as floats. At the end it copies the outputs
-// out, in the types that the graph declares.
+// the device and maps scratch; bind() receives both addresses. Inputs and outputs pass through host buffers of the
+// network. A linked input or output is a tensor that is passed between two workloads and stays on the device. For each
+// job the caller supplies its address in device memory. run() first copies the inputs into scratch, as floats. At the
+// end run() copies the outputs out, in the types that the graph declares.
 //
 // Under M (managed memory) and H (host memory) a network owns buffers for its constants, inputs and outputs. Host and
 // device share these buffers (managed or page-locked). The host does not access scratch, which the owner of the device
-// supplies as under D. The image of the constants is released once they are in their buffer. Inputs and outputs of
-// float32 and of integers (on a GPU not uint8) are used in place, unless they share memory with each other. All other
-// ones, and linked ones, are converted as under D.
+// supplies as under D. The image of the constants is released once the constants are in their buffer. Inputs and
+// outputs of float32 and of integers (on a GPU not uint8) are used in place, unless they share memory with each other.
+// All other inputs and outputs, and all linked ones, are converted as under D.
 //
 // A network may be cut into segments, between which it can be preempted. Buffers that live across a cut are in the
-// carry, memory that is preserved across preemption. The owner of the device supplies it like scratch. The first
-// segment copies the inputs in, and the last one copies the outputs out.
+// carry, memory that is preserved across preemption. The owner of the device supplies the carry, as it supplies
+// scratch. The first segment copies the inputs in, and the last segment copies the outputs out.
 //
-// A network may have recurrent state: outputs of a job that are inputs of the next one. State is in memory of class
-// `state`, in the format of the inputs and outputs. It is double-buffered: a job reads one copy and writes the other,
-// and the copies are swapped once the job has succeeded.
+// A network may have recurrent state: outputs of a job that are inputs of the next job. State is in memory of class
+// `state`, in the format of the inputs and outputs. State is double-buffered: a job reads one copy and writes the
+// other, and the copies are swapped once the job has succeeded.
 //
 // Usual order: read_onnx, optimise, make_network, keep, use, cut, bind, run.
 // Implementations: HostNetwork (host_network.hpp), CudaNetwork (cuda/cuda_network.hpp).
@@ -50,8 +50,8 @@ class Network {
   /// An input or an output, with its host buffer. On a GPU the buffer exists only after bind().
   using Port = rtexec::Tensor;
 
-  /// A recurrent state: the index of an output, and of the input in which the next job reads its value. Both have the
-  /// same type and shape.
+  /// A recurrent state: the index of an output, and the index of the input in which the next job reads the output's
+  /// value. Input and output must have the same type and shape.
   struct State {
     std::size_t input = 0;
     std::size_t output = 0;
@@ -65,7 +65,7 @@ class Network {
 
   [[nodiscard]] MemoryPolicy policy() const { return policy_; }
   /// Returns the image of the constants, which the caller must copy to the device before bind(). The image lives as
-  /// long as the network. It is empty under M and H.
+  /// long as the network. Under M and H the returned image is empty.
   [[nodiscard]] std::span<const std::byte> constants() const {
     return in_place() ? std::span<const std::byte>() : image();
   }
@@ -77,16 +77,17 @@ class Network {
   /// Declares the recurrent state. Each input and each output may appear in one state at most. Call it before memory().
   void keep(std::vector<State> states);
   [[nodiscard]] std::span<const State> states() const { return states_; }
-  /// Returns the memory that bind() needs from the caller, and the memory that the network allocates itself. Under M
-  /// and H the caller supplies no constants and no state. The network allocates its buffers, and under D the image.
+  /// Returns the memory that bind() needs from the caller, and the memory that the network allocates itself. Under D
+  /// the network allocates its input and output buffers and the image of the constants on the host. Under M and H it
+  /// also allocates its constants and its state, and the caller supplies neither.
   [[nodiscard]] MemoryDemand memory() const { return demand(scratch(), carry(), objects()); }
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;
   [[nodiscard]] virtual std::span<const Port> outputs() const = 0;
   /// Returns the name of each layer, indexed by the layer number that the observer receives.
   [[nodiscard]] virtual std::span<const std::string> layers() const = 0;
-  /// Returns the number of multiplications and additions in convolutions and matrix products, counted by their
-  /// formulas.
+  /// Returns the number of floating-point operations: the multiplications and additions in the formulas of all
+  /// convolutions and matrix products.
   [[nodiscard]] virtual double flops() const = 0;
 
   // These functions have the contracts of the functions with the same names in Workload.
@@ -102,14 +103,14 @@ class Network {
   virtual void link_output(std::size_t output, bool on_host) = 0;
   virtual void take_input(std::size_t input, const std::byte* from) noexcept = 0;
   virtual void give_output(std::size_t output, std::byte* to) noexcept = 0;
-  /// Binds the network to `device`. `memory` holds a copy of constants(), scratch() and carry() bytes of any content,
-  /// and zeroed state. Each is aligned to 256 bytes. Under M and H the network can be bound only once. Returns
-  /// out_of_memory also if it needs more managed memory than the device has free. After an error the network is
-  /// unbound.
+  /// Binds the network to `device`. `memory` must hold a copy of constants(), scratch() and carry() bytes of any
+  /// content, and zeroed state. Each of these blocks must be aligned to 256 bytes. Under M and H the network can be
+  /// bound only once. Returns out_of_memory also if the network needs more managed memory than the device has free.
+  /// After an error the network is unbound.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory);
 
-  /// Commits the state of the last job, so that the next job reads the state that the last one wrote. Without this call
-  /// every job reads the same state again, which is zero after bind(). Call it between jobs, after bind().
+  /// Commits the state of the last job: the next job reads the state that the last job wrote. Without this call every
+  /// job reads the same state again, which is zero after bind(). Call hand_on() between jobs, after bind().
   void hand_on() noexcept;
 
   /// Computes the outputs from the inputs. Does not allocate. Call it only after bind(), on the thread of the compute
@@ -123,7 +124,7 @@ class Network {
  protected:
   explicit Network(MemoryPolicy policy) : policy_(policy) {}
 
-  /// Returns the value that memory() would have with this scratch, carry and objects, for example after other cuts.
+  /// Returns the value that memory() would return with this scratch, carry and objects, for example for different cuts.
   [[nodiscard]] MemoryDemand demand(Bytes scratch, Bytes carry, std::vector<MemoryObject> objects) const;
 
   /// Implements bind(). `memory` may belong to the caller or to the network.
@@ -131,8 +132,8 @@ class Network {
   /// Returns the image of all constants. Valid until release_image() is called.
   [[nodiscard]] virtual std::span<const std::byte> image() const = 0;
   virtual void release_image() noexcept = 0;
-  /// Declares that the output is also written as state, in addition to any link_output(). keep_output() sets the
-  /// address of that second destination.
+  /// Declares that the output is also written as state, in addition to the destination of link_output(). keep_output()
+  /// sets the address to which the state is written.
   virtual void link_state(std::size_t output) = 0;
   virtual void keep_output(std::size_t output, std::byte* at) noexcept = 0;
 
@@ -154,11 +155,11 @@ class Network {
 
   MemoryPolicy policy_;
   Device* bound_to_ = nullptr;
-  std::vector<Buffer> taken_; // buffers on the device `bound_to_`
+  std::vector<Buffer> taken_; // buffers on the device `bound_to_`, freed by give_back()
   Bytes loaded_;              // size of the constants whose image was released
   initialise::Observer contents_observer_;
   std::vector<State> states_;
-  std::vector<Bytes> state_offsets_; // offsets in each copy
+  std::vector<Bytes> state_offsets_; // offset of each state in each copy
   Bytes state_copy_;
   std::byte* state_ = nullptr;
   bool second_is_newer_ = false; // true if the second copy holds the newer state

@@ -17,7 +17,7 @@ const Reduce* mean_over(const Patterns& p, const Node* node) {
   return fits ? mean : nullptr;
 }
 
-/// Matches y = d / sqrt(mean(d d) + epsilon), also if it is written as d times the reciprocal of the root.
+/// Matches y = d / sqrt(mean(d d) + epsilon), also if y is written as d times the reciprocal of the root.
 std::optional<std::pair<TensorId, LayerNorm>> divided_by_deviation(const Patterns& p, const Node& y) {
   const auto* pair = std::get_if<Binary>(&y.operation);
   if (!pair || (pair->kind != Pair::divide && pair->kind != Pair::multiply)) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<std::pair<TensorId, LayerNorm>> divided_by_deviation(const Pattern
   return std::nullopt;
 }
 
-/// Returns x if `d` is x - mean(x), with the mean over the same rows as in `like`. Otherwise returns nullopt.
+/// Returns x if `d` is x - mean(x) and the mean is over the same rows as in `like`. Otherwise returns nullopt.
 std::optional<TensorId> less_its_mean(const Patterns& p, TensorId d, const LayerNorm& like) {
   const auto* difference = p.binary(d, Pair::subtract);
   const auto* writer = difference ? p.writer(difference->inputs[1]) : nullptr;
@@ -54,7 +54,7 @@ std::optional<TensorId> less_its_mean(const Patterns& p, TensorId d, const Layer
   return difference->inputs[0];
 }
 
-/// True if NumPy broadcasts `constant` to `shape`.
+/// True if `constant` can be broadcast to `shape` as in NumPy.
 bool fits_into(const Shape& constant, const Shape& shape) {
   if (constant.size() > shape.size()) return false;
   for (std::size_t d = 0; d < constant.size(); ++d) {

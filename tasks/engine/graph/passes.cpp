@@ -10,8 +10,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Folds a scale and a shift into a convolution, in double precision: scale * (w * x + b) + shift = (scale w) * x +
-/// (scale b + shift).
+/// Folds a scale and a shift into a convolution with weights w and bias b, in double precision: scale * (w * x + b) +
+/// shift = (scale w) * x + (scale b + shift).
 void scale_conv(Graph& graph, Node& conv, const std::vector<float>& scale, const std::vector<float>& shift) {
   const auto& weights = graph.tensors[conv.inputs[1]];
   const auto channels = scale.size(), filter = weights.values.size() / channels;
@@ -66,8 +66,9 @@ std::optional<Scaling> scaling(const Graph& graph, const Node& node) {
   return std::nullopt;
 }
 
-/// True if another convolution without a residual reads the same image with the same windows and activation. Kernels
-/// compute two such convolutions as one if neither has a residual.
+/// True if the graph has a twin of the convolution `node`. A twin is another convolution without a residual that reads
+/// the same image with the same windows and activation. Kernels compute two such convolutions as one if neither has a
+/// residual.
 bool has_twin(const Graph& graph, const Node& node) {
   const auto alike = [&](const Node& other) {
     const bool gone = other.inputs.empty();
@@ -78,12 +79,13 @@ bool has_twin(const Graph& graph, const Node& node) {
 }
 
 /// Fuses sums into the layer that computes one of their operands, if `computes(uses, id)` is true for that operand. The
-/// sum is added before the layer's activation. If `last` is set, it is added after the activation.
+/// layer then adds the other operand before its activation, or after its activation if `last` is set.
 template <class Computes> void fuse_sums(Graph& graph, bool last, Computes computes) {
   DefUseEditor uses(graph);
   const auto fits = [&](TensorId id) { return computes(uses, id); };
   const auto twin = [&](TensorId id) { return last && has_twin(graph, graph.nodes[uses.producer(id)]); };
-  // Prefers the layer without a twin, else the later layer: when it executes, the other operand is already computed.
+  // Prefers the layer without a twin. If that does not decide, prefers the later layer: when it executes, the other
+  // operand is already computed.
   const auto is_better = [&](TensorId b, TensorId a) {
     return twin(a) == twin(b) ? uses.producer(b) > uses.producer(a) : twin(a);
   };
@@ -130,7 +132,7 @@ void merge_scales(Graph& graph) {
 
 namespace {
 
-/// A match of alpha * a * b with float tensors a and b, if the product has no other reader.
+/// A match of alpha * a * b with float tensors a and b. No other node may read the product.
 struct Multiplied {
   TensorId a, b;
   float alpha = 1;

@@ -111,7 +111,7 @@ std::optional<std::vector<std::size_t>> permutation(const View& view, const Shap
   const auto strides = dense_strides(from);
   std::vector<std::size_t> order(to.size(), to.size());
   std::vector<bool> taken(from.size(), false);
-  for (const bool single : {false, true}) // dimensions of one element have any stride
+  for (const bool single : {false, true}) // dimensions of size 1 are matched last, since they may have any stride
     for (std::size_t d = 0; d < to.size(); ++d) {
       if ((to[d] == 1) != single) continue;
       for (std::size_t x = 0; x < from.size() && order[d] == to.size(); ++x)

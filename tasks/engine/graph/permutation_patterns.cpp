@@ -10,8 +10,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// A pass that moves sums and products with other tensors in front of the permutation that they follow, so that the
-/// layer whose output is permuted can absorb them.
+/// A pass that moves sums and products with other tensors in front of the permutation that they follow. The layer whose
+/// output is permuted can then absorb them.
 class Sinking {
  public:
   explicit Sinking(Graph& graph) : graph_(graph), uses_(graph), writer_(graph.tensors.size(), no_node) {}
@@ -40,7 +40,8 @@ class Sinking {
     return id < writer_.size() && writer_[id] != no_node ? &graph_.nodes[writer_[id]] : nullptr;
   }
 
-  /// Returns the permuted tensor and the order of its dimensions if `id` is a pure permutation; else nullopt.
+  /// Returns the permuted tensor and the order of its dimensions if `id` is a pure permutation. Otherwise returns
+  /// nullopt.
   [[nodiscard]] std::optional<Permuted> permuted(TensorId id) const {
     const auto* node = writer(id);
     const auto* view = node ? std::get_if<View>(&node->operation) : nullptr;
@@ -84,8 +85,7 @@ class Sinking {
     return view;
   }
 
-  /// Returns the other operand `id`, permuted back so that its dimensions have the order that they have before the
-  /// permutation.
+  /// Returns the other operand, `id`, permuted back to the order of dimensions that precedes the permutation.
   TensorId inverse(const Node& node, TensorId id, const Order& order) {
     if (const auto found = permuted(id); found && found->order == order) return found->x;
     Order back(order.size());
@@ -115,7 +115,7 @@ class Sinking {
 
   Graph& graph_;
   DefUseEditor uses_;
-  std::vector<std::size_t> writer_; // index in the new nodes, by tensor
+  std::vector<std::size_t> writer_; // for each tensor, the index of its writer among the new nodes
   std::set<TensorId> sunk_;
   std::size_t original_ = graph_.tensors.size();
 };

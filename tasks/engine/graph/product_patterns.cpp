@@ -9,21 +9,22 @@
 namespace rtexec::tasks {
 namespace {
 
-/// True if the View only swaps the last two dimensions.
+/// True if the View swaps the last two dimensions and moves no other dimension.
 bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   if (from.size() < 2 || from.size() != to.size() || view.offset != 0) return false;
   auto strides = dense_strides(from);
   auto shape = from;
   for (auto* each : {&strides, &shape}) std::swap(each->back(), (*each)[each->size() - 2]);
-  return view.strides == strides && shape == to; // a dimension of size 1 may have the stride of another one
+  // A dimension of size 1 may have the stride of the other swapped dimension.
+  return view.strides == strides && shape == to;
 }
 
-/// True if the factor is near enough to 1 that weights in half precision keep their accuracy when they are multiplied
-/// by it.
+/// True if the factor is so close to 1 that weights in half precision keep their accuracy when they are multiplied by
+/// it.
 bool is_mild(float factor) { return std::abs(factor) <= 64 && std::abs(factor) >= 1.0F / 64; }
 
-/// Returns the Gemm or Conv whose result `id` holds, possibly reshaped or viewed. Returns nullptr if there is none or
-/// its constants have another reader.
+/// Returns the Gemm or Conv whose result `id` holds, possibly after Reshapes or Views. Returns nullptr if there is no
+/// such layer or its constants have another reader.
 Node* layer_behind(Patterns& p, TensorId id) {
   const auto is_float = [&](TensorId x) { return p.graph.tensors[x].type == ElementType::float32; };
   const auto own_constant = [&](TensorId x) {

@@ -5,13 +5,13 @@
 namespace rtexec::tasks {
 namespace {
 
-/// True if the buffer is alive, with contents that must be kept, on both sides of the time `begin` at which a layer
-/// begins.
+/// True if the buffer is alive both before and after the time `begin` at which a layer begins, and its contents must be
+/// kept.
 bool crosses(const Lifetime& lifetime, std::uint32_t begin) {
   return lifetime.size > 0 && lifetime.kept && lifetime.first < begin && begin <= lifetime.last;
 }
 
-/// Returns the number of the layer that executes at `time`. Returns the first layer for a time before it begins.
+/// Returns the number of the layer that executes at `time`. Returns 0 for a time before the first layer begins.
 std::uint32_t layer_at(std::span<const std::uint32_t> begins, std::uint32_t time) {
   const auto begun = std::ranges::upper_bound(begins, time) - begins.begin();
   return static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(begun, 1) - 1);

@@ -26,7 +26,8 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
          std::holds_alternative<MatMul>(node.operation) || std::holds_alternative<LayerNorm>(node.operation);
 }
 
-/// True if two convolutions move their windows alike: same windows at the same positions.
+/// True if the windows of two convolutions have the same size, strides, padding and dilation, and their outputs have
+/// the same height and width.
 [[nodiscard]] inline bool moves_alike(const Graph& graph, const Node& node, const Node& other) {
   const auto places = [](const Node& each) {
     const auto& w = std::get<Conv>(each.operation).window;
@@ -37,8 +38,8 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
   return places(node) == places(other) && a[2] == b[2] && a[3] == b[3];
 }
 
-/// Def-use information for each tensor: the node that writes it, or `no_node`, and the number of its readers (operands
-/// and graph outputs).
+/// Def-use information for each tensor: the node that writes the tensor, or `no_node`, and the number of the tensor's
+/// readers (operands and graph outputs).
 struct DefUse {
   explicit DefUse(const Graph& graph) : producer(graph.tensors.size(), no_node), readers(graph.tensors.size(), 0) {
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -66,28 +67,28 @@ class DefUseEditor {
   [[nodiscard]] std::size_t producer(TensorId id) const { return links_.producer[id]; }
   [[nodiscard]] bool single_reader(TensorId id) const { return links_.readers[id] == 1; }
 
-  /// Returns the node that writes `id`, if `id` has exactly one reader and the node has no activation and no residual
-  /// yet. Otherwise returns nullptr.
+  /// Returns the node that writes `id`, if `id` has exactly one reader and the node has neither an activation nor a
+  /// residual. Otherwise returns nullptr.
   [[nodiscard]] Node* plain_producer(TensorId id) {
     if (producer(id) == no_node || !single_reader(id)) return nullptr;
     auto& node = graph_.nodes[producer(id)];
     return node.residual || node.activation.kind != Activation::Kind::none ? nullptr : &node;
   }
 
-  /// Makes node `into` write the output of node `gone`, and removes `gone`.
+  /// Makes node `into` write the output of node `gone`, and marks `gone` for removal.
   void absorb(std::size_t into, std::size_t gone) {
     graph_.nodes[into].output = graph_.nodes[gone].output;
     links_.producer[graph_.nodes[into].output] = into;
     removed_[gone] = true;
   }
-  /// Moves node `from` to the index of node `to`, whose old node is removed.
+  /// Moves node `from` to index `to`, where it replaces the old node. Marks the index `from` for removal.
   void move(std::size_t from, std::size_t to) {
     graph_.nodes[to] = std::move(graph_.nodes[from]);
     links_.producer[graph_.nodes[to].output] = to;
     removed_[from] = true;
   }
 
-  /// Marks a node for removal. Its output must have no reader left.
+  /// Marks a node for removal by sweep(). No reader of its output may be left.
   void remove(std::size_t node) { removed_[node] = true; }
 
   void sweep() {

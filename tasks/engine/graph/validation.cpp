@@ -10,7 +10,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Returns the shape to which NumPy broadcasts both shapes, or nullopt if they are incompatible.
+/// Returns the shape to which `a` and `b` are broadcast as in NumPy, or nullopt if they are incompatible.
 std::optional<Shape> broadcast_shape(Shape a, Shape b) {
   if (a.size() < b.size()) std::swap(a, b);
   const auto missing = a.size() - b.size();
@@ -38,7 +38,7 @@ std::int64_t bounded_product(std::int64_t a, std::int64_t b, std::int64_t c) {
 
 Shape outer(const Shape& matrices) { return {matrices.begin(), matrices.end() - 2}; }
 
-/// Returns rows and columns of a tensor's matrices, exchanged if `transposed`.
+/// Returns the numbers of rows and columns of a tensor's matrices, exchanged if `transposed` is set.
 std::pair<std::int64_t, std::int64_t> matrix_of(const Shape& shape, bool transposed) {
   const auto rows = shape[shape.size() - 2], columns = shape.back();
   return transposed ? std::pair(columns, rows) : std::pair(rows, columns);
@@ -128,7 +128,7 @@ class Checker {
     need_inputs(1, 1);
     need_output_shape(shape(0));
   }
-  /// Requires one operand whose shape can be viewed as [outer, count, inner].
+  /// Requires exactly one operand, whose shape can be viewed as [outer, count, inner].
   void need_middle(std::int64_t outer, std::int64_t count, std::int64_t inner) const {
     need_inputs(1, 1);
     need(0, bounded_product(outer, count, inner) == this->count(0),
@@ -184,7 +184,7 @@ class Checker {
     need_windows(downwards(pool.window), x[2], y()[2]);
     need_windows(across(pool.window), x[3], y()[3]);
   }
-  /// Requires that every window covers an element: a maximum or mean of no elements has no value.
+  /// Requires that every window covers an element of the input. A maximum or mean of no elements has no value.
   void need_windows(const Direction& d, std::int64_t size, std::int64_t windows) const {
     need_output(d.valid() && d.sees((windows - 1) * d.stride - d.before, size), "have windows over its input only");
     const auto in_padding = std::min(windows, d.before / d.stride + 1);
@@ -319,7 +319,8 @@ class Checker {
     need(0, take.axis < shape(0).size(), "have axis " + std::to_string(take.axis));
     need_output_count(bounded_product(count(0) / shape(0)[take.axis], count(1), 1));
   }
-  /// Requires that operand 1 holds indices along dimension `axis` of operand 0, for a part of its elements.
+  /// Requires that operand 1 holds indices along dimension `axis` of operand 0, and that no other dimension of operand
+  /// 1 is larger than that of operand 0.
   void need_indices_along(std::size_t axis) const {
     need(0, axis < shape(0).size(), "have axis " + std::to_string(axis));
     need_rank(1, shape(0).size());
@@ -331,8 +332,8 @@ class Checker {
     need_indices_along(take.axis);
     need_output_shape(shape(1));
   }
-  /// Returns the number of elements of the slice of operand 0 that one index selects. The indices are in the last
-  /// dimension of operand 1; both operands share their first `batch` dimensions.
+  /// Returns the number of elements of the slice of operand 0 that one index selects. The last dimension of operand 1
+  /// holds the indices. Both operands must have the same first `batch` dimensions.
   [[nodiscard]] std::int64_t slice_of(std::size_t batch) const {
     const auto &x = shape(0), &indices = shape(1);
     need(1, batch < indices.size(), "have more than its " + std::to_string(batch) + " batch dimensions");

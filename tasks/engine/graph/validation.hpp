@@ -9,10 +9,11 @@
 
 namespace rtexec::tasks {
 
-/// An operand that does not fit its operation, with a text about the operation's requirement.
+/// An operand that does not fit its operation, with a text that states the operation's requirement.
 struct Misfit {
   std::string text;
-  bool supported_by_onnx = false; // true: ONNX allows it, but the engine does not; false: the node is invalid
+  /// True: ONNX allows the operand, but the engine does not support it; false: the node is invalid.
+  bool supported_by_onnx = false;
 };
 
 /// Returns the first misfit of `node`, or nullopt if all its operands fit. Precondition: every shape has dimensions of
