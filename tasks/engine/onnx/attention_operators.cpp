@@ -9,8 +9,8 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// The window of keys that a query attends to: the number of keys before and after the query's own position. nullopt
-/// means all.
+/// The range of keys to which a query attends: the number of keys before and after the query's own position. nullopt
+/// means no limit on that side.
 struct Sight {
   std::optional<std::int64_t> before, behind;
 
@@ -28,7 +28,7 @@ struct Sight {
   }
 };
 
-/// Returns a mask of the keys that each query attends to. Query 0 is at the position of key `first`.
+/// Returns a boolean mask, true for the keys to which each query attends. Query 0 is at the position of key `first`.
 TensorId keys_in_sight(NodeContext& node, const Sight& sight, std::int64_t queries, std::int64_t keys,
                        std::int64_t first) {
   return node.filled({queries, keys}, ElementType::boolean, [&](std::int64_t i) {
@@ -43,8 +43,8 @@ struct Heads {
   Shape shape;
 };
 
-/// Returns input number `input` as heads. Its shape is [batch, length, heads * size], or it is already split into
-/// heads.
+/// Returns input number `input` as heads. The input has the shape [batch, length, heads * size], or it is already split
+/// into heads.
 Heads heads_of(NodeContext& node, std::size_t input, const char* number) {
   const auto given = node.shape(input);
   if (given.size() != 3) {
@@ -112,14 +112,15 @@ class AttentionNode {
     if (stage == told_ && node_.has_output(3)) node_.set_output(scores, 3);
   }
 
-  /// Returns `heads` with the keys or values of earlier calls (the cache, an input of the node) in front of them.
+  /// Prepends the cache (the keys or values of earlier calls, an input of the node) to `heads`, and returns the result.
   Heads behind(std::size_t input, Heads heads) {
     if (!node_.has(input)) return heads;
     heads.shape[2] += node_.shape_of_rank(input, 4)[2];
     return {node_.emit(Concat{2}, {node_.tensor(input), heads.tensor}, heads.shape), heads.shape};
   }
 
-  /// Repeats keys and values, so that each of the query heads that share a key head has its own copy.
+  /// Repeats the heads of keys or values, so that each query head has its own copy. Several query heads may share a key
+  /// head.
   Heads for_each_query(const Heads& heads) {
     const auto same = q_.shape[1] / heads.shape[1];
     if (same == 1) return heads;
@@ -139,7 +140,7 @@ class AttentionNode {
       auto mask = node_.tensor(3);
       auto given = node_.shape(3);
       node_.require(!given.empty(), "its mask is a scalar");
-      if (given.back() < shape[3]) { // keys beyond the mask are hidden
+      if (given.back() < shape[3]) { // keys beyond the end of the mask are masked out
         given.back() = shape[3];
         const bool truth = node_.element_type(3) == ElementType::boolean;
         mask = node_.emit(Pad{std::vector<std::int64_t>(given.size(), 0), truth ? 0 : never}, {mask}, given,
@@ -162,11 +163,11 @@ class AttentionNode {
     return scores;
   }
 
-  /// Returns a mask of the valid keys: in each sequence, the keys before the sequence's length. If `causal`, the
-  /// queries are at the last valid positions, and the keys after a query are masked too.
+  /// Returns a boolean mask, true for the valid keys: in each sequence, the keys before the sequence's length. If
+  /// `causal` is set, the queries are at the last valid positions, and the keys after a query are masked too.
   TensorId keys_in_use(const Shape& scores, bool causal) {
     const auto queries = causal ? scores[2] : 1, keys = scores[3];
-    // The smallest length of the sequence with which the query attends to the key.
+    // For each query and key, the smallest length of the sequence with which the query attends to the key.
     const auto needed = node_.filled({queries, keys}, ElementType::int64,
                                      [&](std::int64_t i) { return i % keys + queries - i / keys; });
     const auto lengths = node_.emit(Reshape{}, {node_.indices(6)}, {scores[0], 1, 1, 1});
@@ -221,15 +222,15 @@ class Rotation {
  private:
   [[nodiscard]] Shape half() const { return {x_.shape[0], x_.shape[1], x_.shape[2], pairs_}; }
 
-  /// Returns the first elements of all pairs (which = 0), or the second ones (1).
+  /// Returns the first elements of all pairs if `which` is 0, and the second elements if `which` is 1.
   TensorId every(std::int64_t which) {
     auto strides = dense_strides(x_.shape);
     if (interleaved_) strides[3] = 2;
     return node_.emit(View{which * (interleaved_ ? 1 : pairs_), std::move(strides)}, {x_.tensor}, half());
   }
 
-  /// Returns the angles of each token, of shape [batch, 1, length, pairs]. The node's positions select them; without
-  /// positions they are in the order of the tokens.
+  /// Returns the angles of each token, of shape [batch, 1, length, pairs]. If the node has positions, they select the
+  /// angles. Otherwise the angles are in the order of the tokens.
   TensorId angles(std::size_t input) {
     const auto given = node_.shape(input);
     auto cache = node_.tensor(input);

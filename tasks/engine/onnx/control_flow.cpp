@@ -35,7 +35,7 @@ template <class Visit> void each_read(const Node& node, const Visit& visit) {
 /// The body of a loop, divided into loop-invariant and varying nodes.
 struct Body {
   Subgraph fixed;   // nodes that do not depend on an input of the body
-  Subgraph varying; // all others
+  Subgraph varying; // all other nodes of the body
 
   explicit Body(const Subgraph& body) {
     varying.inputs = body.inputs;
@@ -50,8 +50,7 @@ struct Body {
   }
 };
 
-/// A copy of a contained graph under unique names, so that its names do not clash with those of other copies and
-/// graphs.
+/// A copy of a contained graph under unique names. The names are distinct from the names of other copies and graphs.
 class Copy {
  public:
   /// `names` maps the graph's inputs to the tensors that replace them.
@@ -148,8 +147,8 @@ class Unrolling {
     end(to_axes, to_backwards);
   }
 
-  /// Lowers SequenceMap: lowers the body once for each element of the first sequence. All other sequences advance with
-  /// it.
+  /// Lowers SequenceMap: lowers the body once for each element of the first sequence. Each iteration uses the element
+  /// with the same index of every other sequence.
   void sequence_map() {
     const auto body = context_.attribute<Graph>("body");
     context_.require_all_attributes_read();
@@ -183,9 +182,10 @@ class Unrolling {
 
   std::string known(std::int64_t value, ElementType type) { return context_.known({{}, {value}, type}); }
 
-  /// Prepares a loop in which each iteration passes `states` values to the next. The body has `inputs_before` inputs
-  /// before the states and `inputs_behind` after them. It has `outputs_before` outputs before the states. All outputs
-  /// after the states are collected over the iterations.
+  /// Prepares a loop in which each iteration passes `states` values to the next iteration. The inputs of the body are
+  /// `inputs_before` other inputs, the states, and `inputs_behind` other inputs. The outputs of the body are
+  /// `outputs_before` other outputs, the states, and the collected outputs. A collected output is concatenated over the
+  /// iterations.
   void begin(const Subgraph& body, std::size_t states, std::size_t inputs_before, std::size_t outputs_before,
              std::size_t inputs_behind = 0) {
     outputs_before_ = outputs_before;
@@ -197,7 +197,7 @@ class Unrolling {
     body_.emplace(body);
   }
 
-  /// Adds nodes to the count of unrolled nodes. Refuses the node if all iterations together have too many.
+  /// Adds the nodes to the count of unrolled nodes. Refuses the node if all iterations together have too many nodes.
   void count(const std::vector<Node>& nodes) {
     ++lowering_.unrolled;
     each_node(nodes, [&](const Node&) { ++lowering_.unrolled; });
@@ -219,8 +219,9 @@ class Unrolling {
       for (const auto& output : node.outputs) fixed_.emplace(output, copy.renamed(output));
   }
 
-  /// Lowers one iteration and returns the names of the body's outputs. `given` are the body's inputs before its states,
-  /// or after them if `before` is false. Returns nullopt if a node of the body is not supported.
+  /// Lowers one iteration and returns the names of the body's outputs. `given` are the inputs of the body that precede
+  /// its states, or that follow its states if `before` is false. Returns nullopt if a node of the body is not
+  /// supported.
   std::optional<std::vector<std::string>> go_round(std::vector<std::string> given, bool before = true) {
     const auto refused_before = refused_.nodes.size();
     if (!std::exchange(begun_, true)) lower_fixed();
@@ -243,8 +244,8 @@ class Unrolling {
       if (lowering_.read.contains(node_.outputs[i])) return true;
     return false;
   }
-  /// Lowers the body once, to find the shapes of its collected outputs for a loop without iterations. Their values are
-  /// not used. Returns false if a node is refused.
+  /// Lowers the body once to find the shapes of its collected outputs, for a loop without iterations. The values of the
+  /// outputs are not used. Returns false if a node is refused.
   bool try_round(std::vector<std::string> given, bool before = true) {
     const auto states = states_;
     const bool lowered = go_round(std::move(given), before).has_value();
@@ -261,8 +262,8 @@ class Unrolling {
     return context_.made("ConstantOfShape", {context_.known({{rank}, std::move(shape)})}, std::move(attributes));
   }
 
-  /// Ends a loop: concatenates each collected output along its axis in `axes`. The order is reversed for an output
-  /// whose entry in `backwards` is not 0.
+  /// Ends a loop: concatenates the iterations of each collected output along the output's axis in `axes`. Reverses the
+  /// order of the iterations for an output whose entry in `backwards` is not 0.
   void end(const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& backwards) {
     for (std::size_t i = 0; i < states_.size(); ++i) give(i, states_[i]);
     for (std::size_t i = 0; i < collected_.size(); ++i) {
@@ -294,7 +295,7 @@ class Unrolling {
   std::size_t outputs_before_ = 0;
   bool nothing_ = false; // true: there is no iteration, but a collected output is read
   std::vector<std::string> states_;
-  std::vector<std::vector<std::string>> collected_; // by output and iteration
+  std::vector<std::vector<std::string>> collected_; // by collected output, then by iteration
 };
 
 void lower_any(Lowering& lowering, const Node& node, Refused& refused) {

@@ -29,8 +29,8 @@ TensorId convolve_plane(NodeContext& node, TensorId x, const Shape& shape, const
   return node.emit(conv, std::move(inputs), std::move(y));
 }
 
-/// Lowers the convolution of volumes to one of images: the taps of the first direction become channels, so that each
-/// output along this direction is a plane.
+/// Lowers the convolution of volumes to a convolution of images. The taps of the first direction become channels, and
+/// each output along this direction becomes an image plane.
 TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filter, const Directions& directions) {
   const auto& [d, h, w] = std::tie(directions[0], directions[1], directions[2]);
   if (d.before + d.after > 0) {
@@ -50,7 +50,8 @@ TensorId convolve_volume(NodeContext& node, TensorId x, Shape shape, Filter filt
                    {shape[0], channels, outputs, down, across});
 }
 
-/// Lowers a convolution with computed weights to a matrix product. The input of each window becomes a column (im2col).
+/// Lowers a convolution with computed weights to a matrix product. The elements of each window become a column
+/// (im2col).
 TensorId convolve_by_product(NodeContext& node, TensorId x, Shape shape, const Filter& filter,
                              const Directions& directions) {
   Pad pad{{0, 0}, 0};
@@ -141,26 +142,26 @@ void conv(NodeContext& node) {
 
 /// One direction of a transposed convolution. Output o is the sum of weight[t] * input[(o + before - t * dilation) /
 /// stride] over all taps t for which that index is an integer. The reader lowers it to a convolution of stride 1 that
-/// computes `stride` phases. Phase p holds every stride-th output, and needs only the taps that can contribute to
-/// these.
+/// computes `stride` phases. Phase p holds every stride-th output, and uses only the taps that can contribute to these
+/// outputs.
 struct TransposedDirection {
   std::int64_t size, kernel, stride, dilation, before, outputs;
 
   [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
   [[nodiscard]] std::int64_t taps() const { return (reach() + stride - 1) / stride; } // number of taps in a phase
-  /// Returns the number of leading outputs that no phase computes. It is `before`, or 0 if skipping `before` outputs
-  /// would make the windows longer.
+  /// Returns the number of leading outputs that no phase computes. The number is `before`, or 0 if windows would become
+  /// longer by skipping `before` outputs.
   [[nodiscard]] std::int64_t skipped() const {
     return before < reach() && (before + stride - 1) / stride + behind(before) < taps() ? before : 0;
   }
-  /// Returns the number of inputs before input q that output q of a phase reads first: its window begins at input q -
-  /// behind().
+  /// Returns the distance from input q back to the first input that output q of a phase reads. The window of output q
+  /// begins at input q - behind().
   [[nodiscard]] std::int64_t behind() const { return behind(skipped()); }
   [[nodiscard]] std::int64_t behind(std::int64_t outputs_skipped) const {
     return (reach() - 1 - outputs_skipped) / stride;
   }
   [[nodiscard]] std::int64_t cut() const { return before - skipped(); } // leading outputs of the phases to remove
-  /// Returns the number of outputs of a phase. It is large enough for all wanted outputs.
+  /// Returns the number of outputs of a phase, which is large enough for all requested outputs.
   [[nodiscard]] std::int64_t in_phase() const {
     return std::max((cut() + outputs + stride - 1) / stride, size + behind() - taps() + 1);
   }
@@ -208,8 +209,8 @@ std::vector<TransposedDirection> transposed_directions(NodeContext& node, const 
   return directions;
 }
 
-/// Returns the weights [c, m, ...] divided into phases: [groups * m * phases, c in a group, taps ...]. The taps are in
-/// reverse order.
+/// Returns the weights [c, m, ...] divided into phases, in the shape [groups * m * phases, c in a group, taps ...]. The
+/// taps are in reverse order.
 std::vector<float> weights_of_phases(const std::vector<float>& weights, const Shape& from, std::int64_t groups,
                                      const std::vector<TransposedDirection>& directions, const Shape& to) {
   std::vector<float> phases(static_cast<std::size_t>(element_count(to)), 0.0F);
@@ -236,7 +237,7 @@ std::vector<float> weights_of_phases(const std::vector<float>& weights, const Sh
 }
 
 /// Interleaves the phases of `y`, which has the shape [n, m, phases ..., outputs ...], and cuts the result to the
-/// wanted outputs.
+/// requested outputs.
 TensorId interleaved(NodeContext& node, TensorId y, std::int64_t batch, std::int64_t channels,
                      const std::vector<TransposedDirection>& directions) {
   std::int64_t plane = 1, phases = 1;
@@ -299,7 +300,8 @@ void conv_transpose(NodeContext& node) {
 
 // ---- deformable convolution: offsets move the taps of each window
 
-/// The shapes of a deformable convolution. A map is a group of channels of one image whose windows share their offsets.
+/// The shapes of a deformable convolution. A map is a group of channels of one image whose windows have the same
+/// offsets.
 struct Deformed {
   Shape x, filter;
   std::int64_t groups = 1, offset_groups = 1;
@@ -381,8 +383,8 @@ void deformable_conv(NodeContext& node) {
   node.set_output(y);
 }
 
-/// Lowers Col2Im, which adds columns of patches to an image. This is a transposed convolution whose weights move each
-/// column to its place.
+/// Lowers Col2Im, which adds columns of patches to an image. It becomes a transposed convolution whose weights move
+/// each column to its position in the image.
 void columns_to_image(NodeContext& node) {
   const auto x = node.shape_of_rank(0, 3);
   const auto image = node.checked(node.ints(1, "the image's shape")),

@@ -1,4 +1,4 @@
-// Einsum: lowers any sum of products of tensors to transpositions and matrix products.
+// Lowers Einsum, a sum of products of tensors, to transpositions and matrix products.
 #include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
@@ -75,8 +75,8 @@ class Equation {
     return {node_.tensor(input), letters};
   }
 
-  /// Returns the letters of the result if the equation has no arrow: those of "...", then the letters that occur once,
-  /// in alphabetical order.
+  /// Returns the letters of the result for an equation without an arrow. They are the letters of "...", then the
+  /// letters that occur once, in alphabetical order.
   [[nodiscard]] std::string implied() const {
     std::map<char, int> count;
     for (const auto& each : terms_)
@@ -94,8 +94,8 @@ class Equation {
     return shape;
   }
 
-  /// Returns a tensor in which each letter occurs once, with its full size (broadcast). A repeated letter selects the
-  /// diagonal.
+  /// Returns a tensor in which each letter occurs once, with its full size (broadcast). For a letter that occurs twice
+  /// in `from`, the diagonal is selected.
   Term without_repeats(const Term& from) {
     const auto shape = node_.shape(input_of(from));
     const auto strides = dense_strides(shape);
@@ -121,7 +121,7 @@ class Equation {
     return letters;
   }
 
-  /// Returns `from` summed over all letters that are not in `kept`.
+  /// Returns `from` summed over the dimensions of all letters that are not in `kept`.
   Term summed(Term from, const std::string& kept) {
     for (std::size_t d = from.letters.size(); d-- > 0;) {
       if (kept.find(from.letters[d]) != std::string::npos) continue;
@@ -164,7 +164,7 @@ class Equation {
   NodeContext& node_;
   std::vector<Term> terms_;
   std::map<char, std::int64_t> sizes_;
-  std::size_t unnamed_ = 0; // maximum number of dimensions that "..." stands for
+  std::size_t unnamed_ = 0; // maximum number of dimensions for which "..." stands
   std::string result_;
 };
 

@@ -69,7 +69,7 @@ void negate(NodeContext& node) {
   node.set_output(node.emit(Binary{Pair::subtract}, {node.scalar(0, type), node.tensor(0)}, node.shape(0)));
 }
 
-/// This operator and the next two write booleans, whatever the type of their input.
+/// is_zero() and the next two functions lower to operations that write booleans, whatever the type of their input is.
 void is_zero(NodeContext& node) {
   node.set_output(node.emit(Activation{Function::is_zero}, {node.tensor(0)}, node.shape(0), ElementType::boolean));
 }
@@ -83,8 +83,8 @@ void is_infinite(NodeContext& node) {
                             ElementType::boolean));
 }
 
-/// Clips with minimum and maximum operations. This serves integers, whose bounds floats may not represent, and computed
-/// bounds.
+/// Clips with a minimum and a maximum operation. Used for integers, whose bounds floats may be unable to represent, and
+/// for computed bounds.
 void clip_between(NodeContext& node) {
   const auto shape = node.shape(0);
   auto y = node.tensor(0);
@@ -155,7 +155,7 @@ void parametric_relu(NodeContext& node) {
   binary<Pair::slope>(node);
 }
 
-/// Lowers a comparison of inputs a and b, or of b and a if `swapped` is set.
+/// Lowers a comparison of inputs a and b, or of inputs b and a if `swapped` is set.
 template <Pair kind, bool swapped = false> void compare(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   require_one_type(node, 0, 2);
@@ -182,7 +182,7 @@ void shift_bits(NodeContext& node) {
   return direction == "LEFT" ? bits<Pair::shift_left>(node) : bits<Pair::shift_right>(node);
 }
 
-/// Combines any number of inputs from left to right, and returns the result.
+/// Combines all inputs of the node from left to right with operation `kind`, and returns the result.
 template <Pair kind> TensorId all_of(NodeContext& node) {
   node.require(node.inputs() >= 1, "it has no input");
   require_one_type(node, 0, node.inputs());

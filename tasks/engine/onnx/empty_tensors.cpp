@@ -16,7 +16,7 @@ bool selects(const Operation& operation) {
          std::holds_alternative<NonMaxSuppression>(operation);
 }
 
-/// A value for floating-point types, and one for integer types.
+/// A pair of fill values: the first for floating-point types, the second for integer types.
 struct Filler {
   float value = 0;
   std::int64_t integer = 0;
@@ -27,7 +27,8 @@ template <class T> std::pair<std::int64_t, std::int64_t> limits() {
           static_cast<std::int64_t>(std::numeric_limits<T>::max())};
 }
 
-/// Returns the smallest and the largest value of an integer type. For uint64 it returns their bits as int64.
+/// Returns the smallest and the largest value of an integer type. For uint64 it returns int64 values with the same
+/// bits.
 std::pair<std::int64_t, std::int64_t> range_of(ElementType type) {
   switch (type) {
   case ElementType::boolean: return {0, 1};
@@ -42,8 +43,8 @@ std::pair<std::int64_t, std::int64_t> range_of(ElementType type) {
   }
 }
 
-/// Returns the result of a reduction over no elements. Returns nullopt for reductions to an index, which have no
-/// result.
+/// Returns the result of a reduction over no elements. Returns nullopt for a reduction to an index, since no index
+/// exists.
 std::optional<Filler> reduced_nothing(Reduce::Kind kind, ElementType type) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   switch (kind) {

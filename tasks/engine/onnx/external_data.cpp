@@ -48,8 +48,8 @@ bool is_inside(const fs::path& file, const fs::path& folder) {
   return std::ranges::mismatch(folder, file).in1 == folder.end();
 }
 
-/// Returns the path of the file that `location` names, with links resolved. Refuses files outside the folders. `what`
-/// begins the message.
+/// Returns the path of the file that `location` names, with links resolved. Refuses files outside the folders. The
+/// error message begins with `what`.
 fs::path resolved(const std::vector<fs::path>& folders, const std::string& location, const std::string& what) {
   const auto in_file = what + " keeps its data in " + config::quoted(location) + ", which ";
   const auto relative = fs::path(location).lexically_normal();
@@ -107,7 +107,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
   const auto but_has =
       " on, but that file has " + std::to_string(size_) + " bytes; it is damaged, or belongs to another model";
   if (offset > size_) bad(in_file + "from byte " + std::to_string(offset) + but_has);
-  const auto length = number(keys, "length", what).value_or(0); // 0: the size that the shape needs
+  const auto length = number(keys, "length", what).value_or(0); // 0: the key is absent or 0, and the length is `size`
   if (length != 0 && length != size)
     bad(what + " needs " + std::to_string(size) + " bytes for its shape, but has " + std::to_string(length) + " in " +
         config::quoted(location) + "; the model is damaged, export it again");
@@ -127,7 +127,7 @@ void ExternalData::read(const Keys& keys, std::size_t size, const std::string& w
   }
 }
 
-/// Reads the bytes from offset `at` of the file on into `piece_`.
+/// Reads the bytes that begin at offset `at` of the file into `piece_`.
 void ExternalData::read_piece(std::uint64_t at, const std::string& in_file) {
   for (std::size_t done = 0; done < piece_.size();) {
     const auto n = ::pread(fd_, piece_.data() + done, piece_.size() - done, static_cast<off_t>(at + done));

@@ -1,7 +1,8 @@
 // Tensor data that an ONNX file stores in other files (external data), as PyTorch's default exporter does.
 //
-// The model names these files, and is not trusted. Only regular files inside its folders are read; links are followed
-// before the check. Reads stay inside the files, and their total must fit into memory.
+// The names of these files come from the model, which is not trusted. Only regular files inside the permitted folders
+// are read; links are followed before this check. Reads stay inside the files, and the total size of all reads is
+// limited.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@ class ExternalData {
   using Keys = std::map<std::string, std::string>; // the entries of a tensor's external_data
   using Observer = std::function<void(std::span<const std::byte>)>;
 
-  /// `folders` are searched in this order: the model's folder, then, if the model is a link, the folder of the file
-  /// that it leads to. Without folders every tensor is refused. `limit` is the total number of bytes that may be read.
-  /// `seen` is called with all bytes that are read, and may be empty.
+  /// `folders` are searched in this order: the model's folder, then, if the model is a link, the folder of the link's
+  /// target. Without folders every tensor is refused. `limit` is the total number of bytes that may be read. `seen` is
+  /// called with all bytes that are read, and may be empty.
   ExternalData(std::vector<std::filesystem::path> folders, std::size_t limit, Observer seen)
       : folders_(std::move(folders)), limit_(limit), seen_(std::move(seen)) {}
   ~ExternalData();
@@ -42,7 +43,8 @@ class ExternalData {
   std::size_t limit_, used_ = 0; // in bytes
   Observer seen_;
   std::vector<std::byte> piece_;
-  std::string location_; // location of the open file; consecutive tensors are usually in one file
+  /// Location of the open file, which stays open because consecutive tensors are usually in one file.
+  std::string location_;
   int fd_ = -1;
   std::uint64_t size_ = 0;
 };

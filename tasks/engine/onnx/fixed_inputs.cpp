@@ -53,7 +53,7 @@ class Shapes {
     throw Refusal(Errc::bad_input, model_.file + ": input " + config::quoted(input.name) + ": " + why);
   }
 
-  /// Checks a shape that the user gave against the file, and records the sizes of its symbolic dimensions.
+  /// Checks a shape from the user against the file, and records the sizes of its symbolic dimensions.
   void take(const Input& input, const Shape& given) {
     if (!input.has_shape) return check_sizes(input, given);
     if (given.size() != input.shape.size())
@@ -136,7 +136,7 @@ class Shapes {
       throw Refusal(Errc::unsupported, what + " has more than " + std::to_string(max_rank) + " dimensions");
   }
 
-  /// The size of a symbolic dimension, with the input and the dimension that determined it first.
+  /// The size of a symbolic dimension, with the input and the dimension that first determined the size.
   struct Size {
     std::int64_t size;
     const Input* input;

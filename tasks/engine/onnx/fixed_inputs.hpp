@@ -1,4 +1,4 @@
-// Determines a model's inputs from its file and the user's values: the shape of each input, and which inputs are
+// Determines a model's inputs from its file and the user's values: the shape of each input, and the inputs that become
 // constants.
 #pragma once
 
@@ -11,11 +11,11 @@
 namespace rtexec::tasks::onnx_source {
 
 /// Returns the shape of each input. All dimensions are fixed and within the reader's limits. A symbolic dimension has
-/// the same size in all inputs. Throws Refusal if a shape that the user gave does not fit the file, or if a dimension
+/// the same size in all inputs. Throws Refusal if a shape from the user does not fit the file, or if a dimension
 /// remains open.
 [[nodiscard]] std::vector<Shape> input_shapes(const Model& model);
-/// Returns the input named `name`. `given` ("a shape", "a constant") describes the user's value in the error message.
-/// Throws Refusal if the model has no such input.
+/// Returns the input named `name`. `given` is the kind of the user's value ("a shape", "a constant") for the error
+/// message. Throws Refusal if the model has no such input.
 const Input& named_input(const Model& model, const std::string& name, std::string_view given);
 /// Returns the user's constant for `input`, whose shape is `shape`. Throws Refusal if the constant does not fit.
 [[nodiscard]] Constant given_constant(const Model& model, const Input& input, const Shape& shape);

@@ -8,7 +8,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Returns a View if the indices are evenly spaced, otherwise a Gather.
+/// Returns a View if the indices are evenly spaced, and otherwise a Gather.
 Operation gather_along(std::size_t axis, std::vector<std::int64_t> indices, const Shape& x) {
   if (indices.empty()) return GatherConstant{axis, {}};
   const auto step = indices.size() > 1 ? indices[1] - indices[0] : 0;
@@ -145,7 +145,7 @@ std::int64_t checked_length(NodeContext& node, double wanted) {
   return static_cast<std::int64_t>(std::max(wanted, 0.0));
 }
 
-/// Returns the number of values from `start` to `limit`, which is excluded, at a distance of `step`.
+/// Returns the number of values start, start + step, and so on that precede `limit`. `limit` itself does not count.
 std::uint64_t steps_between(std::int64_t start, std::int64_t limit, std::int64_t step) {
   const bool up = step > 0;
   if (up ? start >= limit : start <= limit) return 0;
@@ -168,7 +168,7 @@ void range_of_integers(NodeContext& node) {
 }
 
 void range(NodeContext& node) {
-  node.ignore_attribute("stash_type"); // the type for computing; here float32
+  node.ignore_attribute("stash_type"); // stash_type is the type used for computing, which is always float32 here
   if (is_integer(node.element_type(0))) return range_of_integers(node);
   const auto one = [&](std::size_t input) {
     return static_cast<double>(scalar_of(node, input, node.floats(input, "a bound or the step")));
@@ -249,7 +249,7 @@ void non_zero(NodeContext& node) {
   node.set_constant({{std::ssize(shape), count}, std::move(values)});
 }
 
-/// Sets the output to those constant rows that are used. Unused rows hold -1.
+/// Sets the output to the constant rows that are used. Unused rows hold -1, and are left out.
 void set_rows(NodeContext& node, const Integers& rows) {
   std::vector<std::int64_t> values(rows.begin(), rows.end());
   std::erase(values, -1);
@@ -284,7 +284,7 @@ void suppress(NodeContext& node) {
 }
 
 /// Lowers ReverseSequence, which reverses each sequence of the batch along time. Elements after the end of a sequence
-/// keep their places.
+/// are not moved.
 void reverse_sequence(NodeContext& node) {
   const auto x = node.shape(0);
   const auto time = node.axis(node.attribute<std::int64_t>("time_axis", 0), x.size()),

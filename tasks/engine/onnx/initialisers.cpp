@@ -56,8 +56,9 @@ class Lifting {
   }
 
   Initialisers& all_;
-  std::unordered_map<std::string, std::string> names_;       // new names in the graph that is being visited
-  std::vector<std::pair<std::string, std::string>> changes_; // changed names with the previous entries of `names_`
+  std::unordered_map<std::string, std::string> names_; // new names in the graph that is being visited
+  /// Each changed name, with its previous entry in `names_`, for undo().
+  std::vector<std::pair<std::string, std::string>> changes_;
   std::size_t lifted_ = 0;
 };
 

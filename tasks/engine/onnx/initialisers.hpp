@@ -5,8 +5,8 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// Moves the initialisers of contained graphs to the model, under unique names. Each is then stored once, however often
-/// a loop repeats its graph.
+/// Moves the initialisers of contained graphs to the model, under unique names. Each initialiser is then stored once,
+/// however often a loop repeats its graph.
 void lift_initialisers(Model& model);
 
 } // namespace rtexec::tasks::onnx_source

@@ -17,7 +17,7 @@ namespace {
 using Graph = std::shared_ptr<const Subgraph>;
 using Attributes = std::map<std::string, Attribute>;
 
-constexpr std::size_t max_depth = 64; // of nested calls
+constexpr std::size_t max_depth = 64; // maximum depth of nested calls
 
 class Inlining {
  public:
@@ -82,13 +82,13 @@ class Inlining {
     Names names;
     for (std::size_t i = 0; i < function.inputs.size(); ++i)
       names.emplace(function.inputs[i], i < call.inputs.size() ? call.inputs[i] : "");
-    std::vector<Node> handed_on; // copies outputs of the call that are inputs of the function
+    std::vector<Node> handed_on; // nodes that copy function inputs which the function also returns as outputs
     for (std::size_t i = 0; i < call.outputs.size(); ++i)
       if (const auto& name = call.outputs[i]; !name.empty() && !names.emplace(function.outputs[i], name).second)
         handed_on.push_back({name, "Identity", {names.at(function.outputs[i])}, {name}, {}});
     Renaming renaming(std::move(names), " @f" + std::to_string(++calls_));
     renaming.own_outputs(function.nodes);
-    // A function sees only its own inputs. Other names that its body reads must not refer to tensors of the caller.
+    // A function can read only its own inputs. Other names that its body reads must not refer to tensors of the caller.
     each_node(function.nodes, [&](const Node& node) {
       for (const auto& input : node.inputs) renaming.own(input);
     });
@@ -100,8 +100,8 @@ class Inlining {
     return body;
   }
 
-  /// Replaces references to attributes in a function's body by the values of the call. Removes attributes that have no
-  /// value.
+  /// Replaces each reference to an attribute in a function's body by the attribute's value in the call. Removes each
+  /// attribute whose reference has no value.
   static void bind(std::vector<Node>& nodes, const Attributes& values, const std::string& prefix, std::int64_t opset) {
     for (auto& node : nodes) {
       node.name.insert(0, prefix);

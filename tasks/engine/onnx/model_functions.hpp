@@ -5,9 +5,9 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// Replaces each call of a function by the function's nodes, including calls in functions and in graphs that nodes
-/// contain. Throws Refusal for a recursive function, for a call that does not match its function, or if there are more
-/// nodes than a network may have.
+/// Replaces each call of a function by the nodes of the function. This includes calls in functions and in graphs that
+/// nodes contain. Throws Refusal for a recursive function, for a call that does not match its function, or if the
+/// result has more nodes than a network may have.
 void inline_functions(Model& model);
 
 } // namespace rtexec::tasks::onnx_source

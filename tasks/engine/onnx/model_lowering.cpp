@@ -13,8 +13,8 @@ namespace rtexec::tasks::onnx_source {
 
 namespace {
 
-/// Gives a tensor the type that the file declares for the output. It may differ from the computed type only in
-/// floating-point precision.
+/// Gives a tensor the type that the file declares for the output. The declared type may differ from the computed type
+/// only in floating-point precision.
 void give_type(Lowering& lowering, const Model& model, const Output& output, TensorId id) {
   auto& type = lowering.graph.tensors[id].type;
   if (!output.type || *output.type == type) return;
@@ -46,7 +46,7 @@ TensorId output_tensor(Lowering& lowering, const std::string& name, const Value&
   return lowering.graph.add({name, ints.shape, {}, ints.type, {ints.values, ints.type}});
 }
 
-/// Returns text with the first three names and the number of further ones: "'a', 'b', 'c' and 4 more".
+/// Returns text with the first three names and the number of all other names: "'a', 'b', 'c' and 4 more".
 std::string few_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 3;
   std::string text;
@@ -55,7 +55,7 @@ std::string few_of(const std::vector<std::string>& names) {
 }
 
 /// Reports all unsupported nodes, grouped by operator and reason. `behind` is the number of nodes that were not checked
-/// because they depend on unsupported ones.
+/// because they depend on unsupported nodes.
 [[noreturn]] void refuse(const Lowering& lowering, const std::vector<UnsupportedNode>& nodes, std::size_t behind) {
   if (nodes.size() == 1) throw nodes.front();
   std::set<std::string> types;
@@ -82,7 +82,7 @@ std::string few_of(const std::vector<std::string>& names) {
           "; `rtexec infer --list-operators` lists the supported ones");
 }
 
-/// Returns the bytes by which a constant of the file increases the file's memory budget. Each element counts as at
+/// Returns the number of bytes that a constant of the file adds to the file's memory budget. Each element counts as at
 /// least a float, since quantized integers may become floats.
 std::int64_t given_bytes_of(const Constant& constant) {
   const auto* integers = std::get_if<Integers>(&constant.values);

@@ -31,10 +31,10 @@ struct Refusal : std::exception {
 struct Constant {
   Shape shape;
   std::variant<std::vector<float>, Integers> values;
-  /// The row-major index of each value, if the constant is sparse. All its other elements are zero.
+  /// The row-major index of each value, if the constant is sparse. All other elements of the constant are zero.
   std::optional<std::vector<std::int64_t>> places = {};
 
-  /// Returns the bytes of all elements when they are stored densely.
+  /// Returns the number of bytes that all elements take when they are stored densely.
   [[nodiscard]] std::int64_t dense_bytes() const;
 };
 
@@ -43,23 +43,23 @@ struct Unreadable {
   std::string why;
 };
 
-/// A reference in the body of a function: it stands for the attribute of the call that has this name.
+/// A reference in the body of a function to an attribute of the call. `name` is the name of that attribute.
 struct Reference {
   std::string name;
 };
 
-/// A graph that a node contains. Its nodes can read the tensors of the graph around it.
+/// A graph that a node contains. Its nodes can also read the tensors of the graph that contains the node.
 struct Subgraph;
 using SharedConstant = std::shared_ptr<const Constant>; // shared because nodes are copied for each loop iteration
 using Attribute =
     std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
                  std::vector<std::string>, SharedConstant, std::shared_ptr<const Subgraph>, Reference, Unreadable>;
-/// The initialisers by name. Those with the same data range of a file share one constant.
+/// The initialisers by name. Initialisers that have the same data range of a file share one constant.
 using Initialisers = std::map<std::string, std::variant<std::shared_ptr<Constant>, Unreadable>>;
 
 struct Node {
   std::string name;
-  std::string type;                // with its domain as a prefix, unless that is ONNX's own
+  std::string type;                // the operator, with its domain as a prefix unless the domain is ONNX's own
   std::vector<std::string> inputs; // "" for an omitted optional input
   std::vector<std::string> outputs;
   std::map<std::string, Attribute> attributes;
@@ -74,7 +74,7 @@ struct LocalFunction {
   std::int64_t opset = 0;                    // opset of the function's nodes; 0: the model's opset
   std::vector<Node> nodes;
 };
-using LocalFunctions = std::map<std::string, LocalFunction>; // by the type of the calling nodes
+using LocalFunctions = std::map<std::string, LocalFunction>; // keyed by the type of the nodes that call the function
 
 struct Subgraph {
   std::vector<std::string> inputs, outputs;
@@ -83,7 +83,7 @@ struct Subgraph {
 };
 
 struct Dimension {
-  std::optional<std::int64_t> value; // nullopt if the file leaves it open
+  std::optional<std::int64_t> value; // the size; nullopt if the file leaves it open
   std::string symbol;                // the name of an open dimension
 };
 
@@ -91,16 +91,16 @@ struct Input {
   std::string name;
   ElementType type = ElementType::float32;
   std::vector<Dimension> shape;
-  bool has_shape = true; // false: the file leaves even the rank open
+  bool has_shape = true; // false: the file leaves even the number of dimensions open
 };
 
 struct Output {
   std::string name;
-  std::optional<ElementType> type; // nullopt: the computed type
+  std::optional<ElementType> type; // nullopt: the file declares no type, and the output has the computed type
 };
 
 struct Model {
-  std::string file; // path of the file, with which every message begins
+  std::string file; // path of the file; every message begins with it
   std::string name;
   std::map<std::string, std::string> metadata;
   std::vector<std::string> notes; // see Graph::notes

@@ -11,11 +11,12 @@ namespace rtexec::tasks::onnx_source {
 
 namespace {
 
-// Limits on the work that a file can cause in the reader, in proportion to the size of its constants. Even a small file
-// gets always_made_bytes of memory for computed constants and about a second of time.
+// Limits on the work that a file can cause in the reader, in proportion to the size of its constants. Even for a small
+// file, computed constants may use always_made_bytes of memory and their computation about a second.
 constexpr std::int64_t made_for_each_byte = 4;
 constexpr double max_folding = 1e9, always_folding = 1e9, folding_for_each_byte = 100;
-constexpr double trivial_folding = 1e4; // so little that max_nodes such nodes are fast, as in shape computations
+/// A cost so low that even max_nodes nodes with it are evaluated quickly, for example shape computations.
+constexpr double trivial_folding = 1e4;
 
 /// True if the operator only moves elements of its input, whatever their type.
 bool moves_elements(const std::string& type) {
@@ -227,8 +228,8 @@ void NodeContext::require_budget(std::int64_t bytes) const {
                 " MiB; compute them when the model is exported, and store them in it");
 }
 
-/// Returns true if a node of cost `work` is to be evaluated while the model is loaded. All other nodes are computed by
-/// the network at run time.
+/// True if a node of cost `work` must be evaluated while the model is loaded; the cost is then added to the total. The
+/// network computes all other nodes at run time.
 bool NodeContext::is_worth_folding(double work) {
   const double most = std::max(always_folding, folding_for_each_byte * static_cast<double>(lowering_.given));
   if (work > max_folding || (work > trivial_folding && work > most - lowering_.folding)) return false;

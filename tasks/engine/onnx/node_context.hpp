@@ -1,5 +1,5 @@
-// The interface through which an operator's lowering accesses its ONNX node (NodeContext), and the state of lowering
-// the model (Lowering). A node whose inputs are all constants is evaluated at once.
+// NodeContext, through which the lowering of an operator accesses its ONNX node, and Lowering, the state of lowering
+// the model. A node whose inputs are all constants is evaluated while the model is loaded.
 #pragma once
 
 #include "config/base/text.hpp"
@@ -31,10 +31,10 @@ struct Ints {
 struct Sequence {
   std::vector<std::string> elements;
 };
-/// The value of an ONNX optional that is empty.
+/// The value of an ONNX optional (a value that may be absent) that is empty.
 struct Absent {};
-/// The value that an ONNX name stands for during lowering. A tensor without elements has a TensorId too, but no node of
-/// the graph reads or writes it.
+/// The value of an ONNX name during lowering. A tensor without elements has a TensorId too, but no node of the graph
+/// reads or writes it.
 using Value = std::variant<TensorId, Ints, Sequence, Absent>;
 
 /// The state of lowering a model.
@@ -45,23 +45,25 @@ struct Lowering {
   std::unordered_map<std::string, Value> values{}; // by ONNX name
   std::unordered_set<std::string> read{};          // ONNX names that nodes or graph outputs read
   std::unordered_set<std::string> read_by_nodes{};
-  std::unordered_map<std::string, std::string> unreadable{}; // ONNX name of an unsupported constant to the reason
+  std::unordered_map<std::string, std::string> unreadable{}; // ONNX name of an unsupported constant, with the reason
   std::int64_t given = 0;                                    // bytes of the constants in the file
   std::int64_t made = 0;                                     // bytes of the constants computed while loading
-  double folding = 0;                                        // cost of nodes evaluated while loading, see evaluate.hpp
-  std::size_t unrolled = 0;                                  // nodes that unrolled loop iterations have added
-  std::size_t copies = 0;                                    // counter for unique names
-  std::unordered_map<std::string, TensorId> as_tensors{};    // tensors made from Ints that nodes read, by ONNX name
+  /// Cost of the nodes evaluated while loading, as defined in evaluate.hpp.
+  double folding = 0;
+  std::size_t unrolled = 0; // nodes that unrolled loop iterations have added
+  std::size_t copies = 0;   // counter for unique names
+  /// Tensors made from Ints that nodes read, keyed by ONNX name.
+  std::unordered_map<std::string, TensorId> as_tensors{};
 
   /// Returns the element type of the tensor.
   [[nodiscard]] ElementType type(TensorId id) const { return graph.tensors[id].type; }
-  /// Returns the value for a constant with this name: Ints if it is small and has integers, otherwise a tensor.
+  /// Returns the value of a constant with this name: Ints if it is a small integer constant, otherwise a tensor.
   [[nodiscard]] Value value_of(const std::string& name, Constant constant);
   /// Describes the node for messages: the file, the node's name, its operator and its first output.
   [[nodiscard]] std::string describe(const Node& node) const;
 
-  /// The bytes of computed constants that every file may use, however small it is. With this limit the process stays
-  /// below 256 MiB.
+  /// The number of bytes that computed constants may use for any file, however small the file is. With this limit the
+  /// process stays below 256 MiB.
   static constexpr std::int64_t always_made_bytes = 240 << 20;
 };
 
@@ -91,9 +93,9 @@ class NodeContext {
   [[nodiscard]] const std::string& input(std::size_t number) const { return node_.inputs.at(number); }
   [[nodiscard]] std::string name_of(std::size_t input) const { return config::quoted(node_.inputs.at(input)); }
 
-  [[nodiscard]] bool has(std::size_t input) const;      // present, not an empty optional, and with elements
-  [[nodiscard]] bool is_ints(std::size_t input) const;  // integers known at load, not a tensor
-  [[nodiscard]] bool is_empty(std::size_t input) const; // present, but without elements
+  [[nodiscard]] bool has(std::size_t input) const;      // True if present, not an empty optional, and with elements.
+  [[nodiscard]] bool is_ints(std::size_t input) const;  // True if integers known at load, not a tensor.
+  [[nodiscard]] bool is_empty(std::size_t input) const; // True if present, but without elements.
   [[nodiscard]] bool is_sequence(std::size_t input) const;
   [[nodiscard]] bool is_absent(std::size_t input) const { return std::holds_alternative<Absent>(value(input)); }
   [[nodiscard]] const Sequence& sequence(std::size_t input) const;
@@ -115,18 +117,19 @@ class NodeContext {
     return output < node_.outputs.size() && !node_.outputs[output].empty();
   }
   [[nodiscard]] Shape shape_of_rank(std::size_t input, std::size_t rank) const;
-  [[nodiscard]] std::vector<float> floats(std::size_t input, const char* role) const; // elements of a constant
+  /// Returns the elements of a constant.
+  [[nodiscard]] std::vector<float> floats(std::size_t input, const char* role) const;
   /// True if the input is known when the model is loaded.
   [[nodiscard]] bool is_known(std::size_t input) const { return is_ints(input) || is_constant(tensor(input)); }
   /// Returns the elements of an input: integers known at load, or a constant integer tensor. `role` names the input in
   /// errors.
   [[nodiscard]] std::vector<std::int64_t> ints(std::size_t input, const char* role) const;
-  /// Returns the only element of such an input.
+  /// Returns the only element of an input that ints() can read.
   [[nodiscard]] std::int64_t integer(std::size_t input, const char* role) const;
 
-  /// Marks the output as unreadable. Nodes that read it are refused with the reason `why`.
+  /// Marks the output as unsupported. Every node that reads the output is refused with the reason `why`.
   void set_unreadable(std::string why);
-  /// Returns the reason why an attribute is not supported, or nullptr if it is supported or absent.
+  /// Returns the reason why an attribute is not supported. Returns nullptr if the attribute is supported or absent.
   [[nodiscard]] const std::string* why_unreadable(const char* name) const;
   [[nodiscard]] bool has_attribute(const char* name) const { return node_.attributes.contains(name); }
   template <class T> [[nodiscard]] T attribute(const char* name, T fallback) {
@@ -138,11 +141,11 @@ class NodeContext {
     if (!value) bad("attribute " + config::quoted(name) + " is missing");
     return *value;
   }
-  /// Marks an attribute as read, because it does not affect inference.
+  /// Marks an attribute as read. Use it for an attribute that does not affect inference.
   void ignore_attribute(const char* name) { read_.insert(name); }
   /// Refuses the node if it has an attribute that was never read.
   void require_all_attributes_read() const;
-  /// Refuses the node if it has not set an output that another node or the graph reads.
+  /// Refuses the node if one of its outputs was not set and another node or the graph reads that output.
   void require_all_outputs_set() const;
 
   [[nodiscard]] bool is_read(std::size_t output) const { return lowering_.read.contains(node_.outputs.at(output)); }
@@ -157,8 +160,8 @@ class NodeContext {
   /// this limit a dimension of 0 counts as 1, so that products of dimensions do not overflow.
   [[nodiscard]] Shape checked(Shape shape) const;
 
-  /// Appends a node, or evaluates it at once if all its inputs are constants. Returns its output. The output has type
-  /// `type`; without `type` it has the type of the first input. Refuses operands that do not fit the operation.
+  /// Appends a node, or evaluates the operation at once if all inputs are constants. Returns the output. The output has
+  /// type `type`; without `type` it has the type of the first input. Refuses operands that do not fit the operation.
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape);
   TensorId emit(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   /// Adds a constant tensor. For many values use filled(), or call reserve() first.
@@ -171,28 +174,28 @@ class NodeContext {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = f(static_cast<std::int64_t>(i));
     return constant(std::move(shape), std::move(values));
   }
-  /// Does the same as filled() above, for integers or booleans.
+  /// Adds a constant tensor as filled() above does, but of integers or booleans.
   template <class F> TensorId filled(Shape shape, ElementType type, F f) {
     Integers values(type, reserve(shape, stored_size(type)));
     for (std::size_t i = 0; i < values.size(); ++i) values.set(i, f(static_cast<std::int64_t>(i)));
     return integer_constant(std::move(shape), std::move(values));
   }
-  /// Adds a scalar constant of that type.
+  /// Adds a scalar constant of type `type`.
   TensorId scalar(std::int64_t value, ElementType type);
-  /// Returns `x` converted to `type`. Returns `x` itself if it has that type, or if both types are floats.
+  /// Returns `x` converted to `type`. Returns `x` itself if its type is `type`, or if both types are floats.
   TensorId cast(TensorId x, ElementType type);
   [[nodiscard]] ElementType type_of(TensorId id) const { return lowering_.type(id); }
   /// Checks that a constant of `shape` can be made, and returns its number of elements. Refuses the node if the shape
-  /// is invalid or the constant exceeds the file's memory budget.
+  /// is invalid or the constant would exceed the file's memory budget.
   std::size_t reserve(const Shape& shape, std::size_t element_size = sizeof(float)) const;
-  /// Charges the memory for `elements` elements of constants to the file's budget. Refuses the node if the budget is
-  /// exhausted.
+  /// Deducts the memory of `elements` constant elements from the file's memory budget. Refuses the node if the budget
+  /// is exhausted.
   void charge(std::size_t elements, std::size_t element_size = sizeof(float)) const;
   /// Records the 8-bit integers from which a constant was dequantized.
   void stands_for(TensorId id, std::shared_ptr<const QuantizedConstant> quantized) {
     lowering_.graph.tensors[id].quantized = std::move(quantized);
   }
-  /// Sets an output of the node to a value that the node has made.
+  /// Sets an output of the node to a value that the node's lowering has made.
   void set_output(Value value, std::size_t output = 0);
   void set_sequence(Sequence sequence, std::size_t output = 0);
   /// Sets the node's output to a constant that was decoded or computed at load.
@@ -200,13 +203,13 @@ class NodeContext {
 
   // These functions replace this node by other ONNX nodes.
   using Attributes = std::map<std::string, Attribute>;
-  /// Gives integers that are known at load a unique ONNX name, and returns the name.
+  /// Stores integers that are known at load under a unique ONNX name, and returns that name.
   [[nodiscard]] std::string known(Ints values);
   /// Lowers a new node of operator `type` and returns the name of its output.
   [[nodiscard]] std::string made(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {});
-  /// Returns the name of a new tensor: the named tensor with a dimension of 1 inserted at `axis`.
+  /// Inserts a dimension of size 1 at `axis` into the named tensor. Returns the name of the resulting tensor.
   [[nodiscard]] std::string unsqueezed(const std::string& tensor, std::int64_t axis);
-  /// Lowers a new node that writes the outputs of this node.
+  /// Lowers a new node whose outputs are the outputs of this node.
   void become(const std::string& type, std::vector<std::string> inputs, Attributes attributes = {}) const;
 
  private:
@@ -227,12 +230,12 @@ class NodeContext {
     if (!value) bad("attribute " + config::quoted(name) + " is of the wrong type");
     return value;
   }
-  [[nodiscard]] const Value& value(std::size_t input) const; // any value, also a sequence
-  [[nodiscard]] const Value& data(std::size_t input) const;  // any value but a sequence
+  [[nodiscard]] const Value& value(std::size_t input) const; // any value, including a sequence
+  [[nodiscard]] const Value& data(std::size_t input) const;  // any value except a sequence
   [[nodiscard]] bool has_elements(TensorId id) const;
   /// Adds a constant tensor with one value in all elements: `value` for floats, `integer` for integers and booleans.
   TensorId uniform(const Shape& shape, float value, std::int64_t integer, ElementType type);
-  /// Returns the result of an operation if its output or one of its inputs has no elements. Adds no such node to the
+  /// Returns the result of an operation whose output or input has no elements. Adds no node for the operation to the
   /// graph.
   TensorId emit_without_elements(Operation operation, std::vector<TensorId> inputs, Shape shape, ElementType type);
   void require_budget(std::int64_t bytes) const;

@@ -35,7 +35,7 @@ void normalise_rows(NodeContext& node, bool centred) {
   const auto x = node.shape(0);
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), x.size());
   const auto epsilon = node.attribute("epsilon", 1e-5F);
-  node.ignore_attribute("stash_type"); // precision of mean and deviation: always float here
+  node.ignore_attribute("stash_type"); // stash_type is the precision of mean and deviation, which is always float here
   std::vector<TensorId> inputs{node.tensor(0)};
   for (std::size_t i = 1; i < 3; ++i)
     if (node.has(i)) {
@@ -80,7 +80,7 @@ void instance_normalisation(NodeContext& node) {
   normalise_groups(node, x[1], {for_channels(node, 1, x), for_channels(node, 2, x)});
 }
 
-/// Lowers GroupNormalization. Before opset 21 it has one scale and one bias for each group, not for each channel.
+/// Lowers GroupNormalization. Before opset 21 the operator has a scale and a bias for each group, not for each channel.
 void group_normalisation(NodeContext& node) {
   const auto x = with_channels(node);
   const auto groups = node.attribute<std::int64_t>("num_groups");
@@ -127,15 +127,16 @@ void unit_length(NodeContext& node) {
   TensorId length;
   if (p == 1) length = reduce(node, Kind::sum, node.emit(magnitude, {node.tensor(0)}, x), x, axes);
   else length = node.emit(root, {reduce(node, Kind::squares, node.tensor(0), x, axes)}, small);
-  const auto least = node.constant({}, {std::numeric_limits<float>::min()}); // the smallest divisor: zeros stay zeros
+  /// The smallest divisor, so that rows of zeros remain zeros.
+  const auto least = node.constant({}, {std::numeric_limits<float>::min()});
   const auto above_zero = node.emit(Binary{Binary::Kind::maximum}, {length, least}, small);
   node.set_output(node.emit(Binary{Binary::Kind::divide}, {node.tensor(0), above_zero}, x));
 }
 
 // ---- normalisation by statistics of the batch, or of neighbouring channels
 
-/// Lowers a BatchNormalization in training mode, which uses the statistics of the batch. Exporters write it for weight
-/// standardisation.
+/// Lowers a BatchNormalization in training mode, which uses the statistics of the batch. Exporters use it to express
+/// weight standardisation.
 void normalise_by_batch(NodeContext& node) {
   const auto x = node.shape(0);
   const auto rest = product(x, 2, x.size());

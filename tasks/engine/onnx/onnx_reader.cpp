@@ -48,8 +48,8 @@ static_assert(std::endian::native == std::endian::little, "raw tensor data is li
 [[noreturn]] void bad(std::string message) { throw Refusal(Errc::bad_input, std::move(message)); }
 [[noreturn]] void unsupported(std::string message) { throw Refusal(Errc::unsupported, std::move(message)); }
 
-/// Returns the shape of a constant and its number of elements. For the limit of elements a dimension of 0 counts as 1,
-/// so that products of dimensions do not overflow.
+/// Returns the shape of a constant and its number of elements. A dimension of 0 counts as 1 when the number of elements
+/// is checked against its limit, so that products of dimensions do not overflow.
 std::pair<Shape, std::size_t> constant_shape(const onnx::TensorProto& tensor, const std::string& what) {
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   std::int64_t extent = 1;
@@ -80,8 +80,8 @@ struct Files {
   std::map<std::string, std::shared_ptr<Constant>> initialisers = {}; // by the serialised TensorProto without its name
 };
 
-/// Calls `take` with the bytes of the elements, one part after another, if they are external or raw data. Returns false
-/// if they are in a typed field, which has `values` elements.
+/// Calls `take` with the bytes of the elements, one part after another, if the bytes are external or raw data. Returns
+/// false if the elements are in a typed field instead, which has `values` elements.
 template <class Take>
 bool take_raw(const onnx::TensorProto& tensor, std::size_t count, std::size_t size, int values, const std::string& what,
               Files& files, const Take& take) {
@@ -186,7 +186,7 @@ Constant read_constant(const onnx::TensorProto& tensor, const std::string& what,
 
 /// Returns a sparse constant: its non-zero values and their row-major indices.
 Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string& what, Files& files) {
-  onnx::TensorProto dense; // holds the shape for the same checks as for dense tensors
+  onnx::TensorProto dense; // a dense tensor of the same shape, for the checks of constant_shape()
   *dense.mutable_dims() = tensor.dims();
   auto shape = constant_shape(dense, what).first;
   auto constant = read_constant(tensor.values(), what, files);
@@ -211,8 +211,8 @@ Constant read_constant(const onnx::SparseTensorProto& tensor, const std::string&
   return constant;
 }
 
-/// Returns the constant or, if it is not supported, the reason without its prefix `what`. The reason is reported only
-/// if a node reads the constant.
+/// Returns the constant. If the constant is not supported, returns the reason without its prefix `what`; the reason is
+/// reported only if a node reads the constant.
 template <class Proto>
 std::variant<Constant, Unreadable> try_constant(const Proto& tensor, const std::string& what, Files& files) {
   try {
@@ -252,8 +252,8 @@ Attribute read_attribute(const onnx::AttributeProto& attribute, const std::strin
   }
 }
 
-/// The numbers of fields that versions 1.13 and 1.16 added to onnx.proto. The headers of older releases do not have
-/// them.
+/// The numbers of fields that versions 1.13 and 1.16 of ONNX added to onnx.proto. The headers of older releases do not
+/// have these fields.
 constexpr int overload_of_node = 8, defaults_of_function = 11, overload_of_function = 13;
 
 template <class Visit> void each_field(const google::protobuf::Message& message, int number, const Visit& visit) {
@@ -376,7 +376,8 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
       std::ranges::any_of(model.opset_import(), [](const auto& import) { return is_onnx(import.domain()); });
   for (const auto& proto : model.functions()) {
     auto function = read_function(proto, file, files);
-    if (names_opset) function.opset = 0; // ONNX: an operator means the same in both imports
+    // ONNX requires that an operator has the same meaning in the opsets of the function and of the model.
+    if (names_opset) function.opset = 0;
     const auto type = type_of(proto.domain(), proto.name(), text_field(proto, overload_of_function));
     if (!functions.emplace(type, std::move(function)).second)
       bad(file + ": function " + config::quoted(type) + " occurs twice; give each a name of its own");
@@ -388,7 +389,8 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
   unsupported(what + " is of type " + type_name(type) + "; supported: " + supported_types);
 }
 
-/// Returns the name of an open dimension, or "" for a placeholder: some exporters write "?" or "-1" if it has no name.
+/// Returns the name of an open dimension. Returns "" for a placeholder such as "?" or "-1", which some exporters write
+/// if the dimension has no name.
 std::string symbol_of(const std::string& name) {
   const bool names = std::ranges::any_of(name, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
   return names && name != "None" ? name : "";
@@ -481,8 +483,8 @@ onnx_source::Model read_model(onnx::ModelProto proto, std::string_view name, Fil
   return model;
 }
 
-/// Returns the folders in which a model's external data is searched: its own folder and, if the model is a symbolic
-/// link, that of the link's target.
+/// Returns the folders in which a model's external data is searched: the model's folder and, if the model is a symbolic
+/// link, the folder of the link's target.
 std::vector<std::filesystem::path> folders_of(const std::filesystem::path& file) {
   const auto folder = [](const std::filesystem::path& path) {
     return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
@@ -532,7 +534,7 @@ Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& gi
   if (seen) seen(bytes);
   const auto decode = [&] {
     auto proto = decoded(bytes, file.string());
-    std::string().swap(*content); // frees the file's bytes, since large constants would be in memory twice
+    std::string().swap(*content); // frees the file's bytes; otherwise large constants would be in memory twice
     return proto;
   };
   return parse(decode, file.string(), folders_of(file), given, seen);

@@ -2,7 +2,8 @@
 // evaluated. If the file leaves input dimensions open, the caller must supply them. Constants may be in other files of
 // the model's folder (external data).
 //
-// For any bytes the result is a Graph or an Error: the reader does not crash, and makes no tensor above max_elements.
+// For any sequence of bytes the result is a Graph or an Error. The reader does not crash, and makes no tensor with more
+// than max_elements elements.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -38,13 +39,13 @@ inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
 /// Reads `file`. Returns bad_input if the file is unreadable, damaged or contradictory, if a dimension remains open, or
 /// if `given` does not fit the file. Returns unsupported for operators, attributes, types or shapes that the engine
-/// does not have. That error lists all of them, with their nodes and the supported alternatives.
-/// A symbolic dimension has one size in all inputs, including inputs whose shape the user did not give. `seen` receives
-/// all bytes from which the graph is made: those of the file, then those of each tensor in another file.
+/// does not support. That error lists all of them, with their nodes and the supported alternatives. A symbolic
+/// dimension has one size in all inputs, including inputs for which the user supplied no shape. `seen` receives all
+/// bytes from which the graph is made: the bytes of the file, then the bytes of each tensor in another file.
 [[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given = {},
                                       const BytesObserver& seen = {});
-/// Reads a model from memory. `name` stands for the file in messages. External data is searched in `folder`; without a
-/// folder, tensors with external data are refused. `seen` receives the bytes of external data only.
+/// Reads a model from memory. Messages use `name` as the name of the file. External data is searched in `folder`;
+/// without a folder, tensors with external data are refused. `seen` receives the bytes of external data only.
 [[nodiscard]] Result<Graph> parse_onnx(std::span<const std::byte> bytes, std::string_view name = "model",
                                        const std::optional<std::filesystem::path>& folder = {},
                                        const GivenInputs& given = {}, const BytesObserver& seen = {});

@@ -1,5 +1,5 @@
 // The table of ONNX operators. It maps the name of each operator to the function that lowers its nodes. Shape
-// arithmetic is evaluated at once.
+// arithmetic is evaluated while the model is loaded.
 #pragma once
 
 #include "tasks/engine/onnx/node_context.hpp"
@@ -12,7 +12,7 @@
 
 namespace rtexec::tasks::onnx_source {
 
-/// The reason given for a refused operator that is not in the table.
+/// The reason that is reported for an operator that is not in the table.
 inline constexpr const char* unknown_operator =
     "this operator is not supported; `rtexec infer --list-operators` lists those that are";
 /// Lowers one node. Throws Refusal.
@@ -50,11 +50,11 @@ void add_spectral_operators(OperatorTable& table);      // Fourier transforms
 void require_one_type(const NodeContext& node, std::size_t first, std::size_t last);
 
 void einsum(NodeContext& node);
-/// Refuses the node if one of its first `inputs` inputs has integers of less than 32 bits. For these ONNX has
-/// MatMulInteger.
+/// Refuses the node if one of its first `inputs` inputs has integers of less than 32 bits. ONNX has the operator
+/// MatMulInteger for such integers.
 void require_wide_integers(NodeContext& node, std::size_t inputs);
-/// Emits the matrix product of a [..., m, k] and b [..., k, n], which are floats or of one integer type. int16 operands
-/// give an int32 product.
+/// Emits the matrix product of a [..., m, k] and b [..., k, n]. Both must be floats, or integers of one type. The
+/// product of int16 operands is int32.
 TensorId batched_product(NodeContext& node, TensorId a, TensorId b, Shape shape);
 /// Emits the matrix product of a [..., m, k] and b [..., k, n].
 TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape);
@@ -62,11 +62,12 @@ TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, Ten
 TensorId convolution(NodeContext& node, TensorId x, const Shape& shape, TensorId weights, const Shape& filter,
                      std::optional<TensorId> bias);
 
-/// Emits the reduction of x over the axes that are true in `axes`. They remain as dimensions of 1.
+/// Emits the reduction of x over the axes whose entry in `axes` is true. The reduced axes remain as dimensions of size
+/// 1.
 TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes);
 
-/// Evaluates the node at once if it is shape arithmetic: a computation on integers, or on floats of rank 0 or 1, known
-/// at load. Returns false if the node is anything else.
+/// Evaluates the node if it is shape arithmetic, and returns true. Shape arithmetic is a computation on values known at
+/// load: integers, or floats of rank 0 or 1. Returns false if the node is not shape arithmetic.
 bool evaluate_shape_arithmetic(NodeContext& node);
 
 } // namespace rtexec::tasks::onnx_source

@@ -15,7 +15,7 @@ TensorId pool_plane(NodeContext& node, Pool pool, TensorId x, const Shape& shape
   for (const auto& each : {h, w}) {
     if (std::max(each.before, each.after) >= each.reach())
       node.unsupported("its padding must be smaller than its window; use a separate Pad node");
-    // A dilated window can step over a small input entirely. Its result would then be undefined.
+    // A dilated window can step over a small input entirely. The result of such a window would be undefined.
     if (each.dilation > 1 && each.size < each.dilation)
       node.unsupported("its dilation is larger than its input; use a larger input");
   }
@@ -50,8 +50,8 @@ std::vector<std::int64_t> pool_kernel(NodeContext& node, const Shape& x) {
   return kernel;
 }
 
-/// Returns for each window and each of its taps the index of the element in its plane that the tap reads. A tap outside
-/// the input gives `outside`. Indices are column-major if `by_column` is set.
+/// Returns for each window and each tap of the window the index, within its plane, of the element that the tap reads.
+/// The index of a tap outside the input is `outside`. Indices are column-major if `by_column` is set.
 std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool by_column, std::int64_t outside) {
   Shape loops;
   for (const auto& each : directions) loops.push_back(each.outputs(ceil));
@@ -74,8 +74,8 @@ std::vector<std::int64_t> taps_of(const Directions& directions, bool ceil, bool 
   return taps;
 }
 
-/// Returns the index of the largest element of each window, the first one if there are several. Indices count over all
-/// batches and channels of the input.
+/// Returns the index of the largest element of each window, or the smallest such index if several elements are equal.
+/// An index counts the elements of all batches and channels of the input.
 TensorId largest_indices(NodeContext& node, const Shape& x, const Shape& y, const Directions& directions, bool ceil) {
   const bool by_column = node.attribute<std::int64_t>("storage_order", 0) != 0;
   const auto planes = x[0] * x[1], plane = product(x, 2, x.size()), windows = product(y, 2, y.size());
@@ -108,14 +108,14 @@ template <Pool::Kind kind> void pool(NodeContext& node) {
   const auto directions = place_window(node, x, pool_kernel(node, x));
   const auto type = node.element_type(0);
   const auto pooled = pool_all(node, pool, node.cast(node.tensor(0), ElementType::float32), x, directions, ceil);
-  const auto y = node.cast(pooled, type); // for 8-bit types, which floats represent exactly
+  const auto y = node.cast(pooled, type); // converts 8-bit results back; floats represent 8-bit values exactly
   node.set_output(y);
   if (kind != Pool::Kind::max) return;
   if (node.has_output(1)) node.set_output(largest_indices(node, x, node.shape_of(y), directions, ceil), 1);
   else node.ignore_attribute("storage_order");
 }
 
-/// Lowers MaxUnpool, which scatters elements into zeros, at the indices that MaxPool returned.
+/// Lowers MaxUnpool, which writes elements into a tensor of zeros, at the indices that MaxPool returned.
 void unpool(NodeContext& node) {
   const auto x = windowed(node, 0);
   node.require(node.shape(1) == x, "it must have one index for each element");
@@ -169,7 +169,8 @@ void norm_pool(NodeContext& node) {
   for (auto& each : directions) {
     out.push_back(each.outputs(ceil));
     const auto seen = (out.back() - 1) * each.stride + each.reach();
-    each.size += std::max<std::int64_t>(seen - each.size - each.before - each.after, 0); // extends over the end
+    // Appends elements so that the last window is inside the input.
+    each.size += std::max<std::int64_t>(seen - each.size - each.before - each.after, 0);
     longer.push_back(each.size);
   }
   auto powers = norm.powers(node, node.tensor(0), x);

@@ -6,7 +6,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Lowers a Gemm of integers, whose alpha and beta must be 1. Returns its result.
+/// Lowers a Gemm of integers and returns its result. Its alpha and beta must be 1.
 TensorId gemm_of_integers(NodeContext& node, const Gemm& gemm, const std::vector<TensorId>& inputs,
                           const Shape& shape) {
   if (gemm.alpha != 1 || (inputs.size() > 2 && gemm.beta != 1))
@@ -41,7 +41,7 @@ void gemm(NodeContext& node) {
   node.set_output(node.emit(gemm, std::move(inputs), {m, n}));
 }
 
-/// Multiplies two batches of matrices, whose batch dimensions are broadcast. Returns the products.
+/// Emits the products of two batches of matrices, whose batch dimensions are broadcast, and returns the products.
 TensorId matrices(NodeContext& node, TensorId a, const Shape& a_shape, TensorId b, const Shape& b_shape) {
   auto shape = broadcast(node, {a_shape.begin(), a_shape.end() - 2}, {b_shape.begin(), b_shape.end() - 2});
   shape.push_back(a_shape[a_shape.size() - 2]);
@@ -72,7 +72,8 @@ TensorId matrix_product(NodeContext& node, TensorId a, const Shape& a_shape, Ten
 
 namespace {
 
-/// Lowers MatMul. A vector on the left is a row, and one on the right is a column; the result has no dimension for it.
+/// Lowers MatMul. A vector as the left operand is a row, and a vector as the right operand is a column. The result has
+/// no dimension for this row or column.
 void mat_mul(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   auto a_shape = node.shape(0), b_shape = node.shape(1);

@@ -12,8 +12,8 @@ namespace {
 using Function = Activation::Kind;
 using Pair = Binary::Kind;
 
-/// The scales or zero points of a tensor x. There is one for all elements, one for each index of an axis, or one for
-/// each block of consecutive indices of an axis.
+/// The scales or zero points of a tensor x. There is a single value for all elements, a value for each index of an
+/// axis, or a value for each block of consecutive indices of an axis.
 class Grid {
  public:
   Grid(NodeContext& node, Shape x) : node_(node), x_(std::move(x)) {
@@ -63,8 +63,8 @@ std::pair<float, float> range_of(NodeContext& node, ElementType type) {
   node.unsupported("it quantises to " + std::string(name(type)) + "; supported: int8, uint8, int16 and uint16");
 }
 
-/// Returns the value of a constant of one element. Returns `absent` if there is no tensor, and nullopt for any other
-/// tensor.
+/// Returns the value of a constant with one element. Returns `absent` if `id` is nullopt. Returns nullopt if the tensor
+/// is not such a constant.
 std::optional<float> number(const NodeContext& node, std::optional<TensorId> id, float absent) {
   if (!id) return absent;
   if (!node.is_constant(*id) || element_count(node.shape_of(*id)) != 1) return std::nullopt;
@@ -156,8 +156,9 @@ void dequantize(NodeContext& node) {
   node.set_output(dequantised(node, node.tensor(0), x, grid.spread(1), zero));
 }
 
-/// Returns the zero points or scales of an operand of a convolution or product. There is one for all elements, or one
-/// for each index of `axis`. They are shaped for broadcasting to a tensor with `rank` dimensions.
+/// Returns the zero points or scales of an operand of a convolution or product. There is a single value for all
+/// elements, or a value for each index of `axis`. The result is shaped for broadcasting to a tensor with `rank`
+/// dimensions.
 std::optional<TensorId> zero_along(NodeContext& node, std::size_t input, std::size_t rank, std::size_t axis) {
   if (!node.has(input)) return std::nullopt;
   const auto shape = node.shape(input);
@@ -203,8 +204,8 @@ void convolve_quantised(NodeContext& node) {
                             node.element_type(7)));
 }
 
-/// One operand of a matrix product, by the numbers of the node's inputs. `axis` counts dimensions from the end: 2 if
-/// rows have their own zero points, 1 if columns have them.
+/// One operand of a matrix product: the numbers of the node's inputs that belong to it. `axis` is the dimension with
+/// zero points of its own, counted from the end: 2 for rows, 1 for columns.
 struct Factor {
   std::size_t input;
   std::optional<std::size_t> scale;
@@ -255,18 +256,18 @@ void quantise_dynamically(NodeContext& node) {
   if (node.outputs() > 2) node.set_output(point, 2);
 }
 
-// ---- operators of the domain com.microsoft, which onnxruntime's quantizer writes. Each tensor has one scale and one
-// zero point
+// ---- operators of the domain com.microsoft, which onnxruntime's quantizer writes. Each tensor has a single scale and
+// a single zero point
 
-/// Returns a dequantized input. The two inputs after it are its scale and its zero point.
+/// Returns input number `input`, dequantized. The two inputs that follow it are its scale and its zero point.
 TensorId real_number(NodeContext& node, std::size_t input) {
   const auto shape = node.shape(input);
   return dequantised(node, node.tensor(input), shape, along(node, input + 1, shape.size(), 0),
                      zero_along(node, input + 2, shape.size(), 0));
 }
 
-/// Sets the output to y, quantized to the type of the output's zero point. Without a zero point, the type is that of
-/// the first input. `scale` is the number of the input with the output's scale.
+/// Sets the output to y, quantized to the type of the output's zero point. Without a zero point, the type is the type
+/// of the first input. `scale` is the number of the input that holds the output's scale.
 void give_quantised(NodeContext& node, TensorId y, std::size_t scale) {
   const auto shape = node.shape_of(y);
   const auto type = node.element_type(node.has(scale + 1) ? scale + 1 : 0);
@@ -321,7 +322,7 @@ void concatenate_quantised(NodeContext& node) {
   give_quantised(node, node.emit(Concat{axis}, std::move(parts), node.checked(shape)), 0);
 }
 
-/// Lowers QGemm. Its addend c has the scale of the product.
+/// Lowers QGemm. The scale of its addend c is the scale of the product.
 void gemm_quantised(NodeContext& node) {
   const bool transpose_a = node.attribute<std::int64_t>("transA", 0) != 0,
              transpose_b = node.attribute<std::int64_t>("transB", 0) != 0;

@@ -14,7 +14,7 @@ using Kind = Recurrent::Kind;
 struct Layer {
   Kind kind;
   std::int64_t gates;
-  std::vector<std::string> activations; // defaults of one direction
+  std::vector<std::string> activations; // default activations of one direction
 };
 
 struct Sequence {
@@ -63,8 +63,8 @@ class Activations {
   std::size_t alpha_ = 0, beta_ = 0;
 };
 
-/// Takes one direction of a tensor x [directions, ...], without dimension 0. Returns `count` entries of the next
-/// dimension, from `first` on.
+/// Returns a part of a tensor x [directions, ...]: direction number `direction`, without dimension 0. The part has
+/// `count` entries of the next dimension, beginning with entry `first`.
 TensorId part(NodeContext& node, TensorId x, const Shape& shape, std::int64_t direction, std::int64_t first,
               std::int64_t count) {
   const auto strides = dense_strides(shape);
@@ -74,8 +74,8 @@ TensorId part(NodeContext& node, TensorId x, const Shape& shape, std::int64_t di
   return node.emit(std::move(view), {x}, std::move(to));
 }
 
-/// The weights of all gates. Those of the input have the shape [directions, gates * hidden, size], and those of the
-/// state [directions, gates * hidden, hidden].
+/// The weights of all gates. The weights of the input have the shape [directions, gates * hidden, size], and the
+/// weights of the state have the shape [directions, gates * hidden, hidden].
 struct Weights {
   TensorId input, state;
 };
@@ -85,7 +85,7 @@ Weights given_weights(NodeContext& node) {
 }
 
 /// Returns dequantized and transposed weights. The node's input has the shape [directions, columns, gates * hidden] and
-/// 8-bit elements. There is one scale and zero point for each direction, or for each row of the result.
+/// 8-bit elements. There is a scale and a zero point for each direction, or for each row of the result.
 TensorId real_weights(NodeContext& node, std::size_t input, std::size_t scale) {
   auto shape = node.shape_of_rank(input, 3);
   const auto spread = [&](std::size_t of) {
@@ -178,7 +178,7 @@ class Builder {
     return node_.cast(node_.tensor(4), ElementType::float32);
   }
 
-  /// Returns the states with zeros after the end of each sequence.
+  /// Returns `states`, set to zero in the steps after the end of each sequence.
   TensorId inside(TensorId states) {
     if (!lengths_) return states;
     const auto numbers = node_.filled({sequence_.steps, 1, 1, 1}, [](std::int64_t i) { return static_cast<float>(i); });
@@ -188,8 +188,8 @@ class Builder {
     return node_.emit(Where{}, {before, states, node_.constant({}, {0})}, node_.shape_of(states), ElementType::float32);
   }
 
-  /// Returns `rows` (weights, biases or peepholes) for an LSTM with coupled gates (input_forget). Its forget gate is 1
-  /// - input gate. That is a sigmoid of the negated rows of the input gate.
+  /// Returns `rows` (weights, biases or peepholes) for an LSTM with coupled gates (input_forget). The forget gate of
+  /// such an LSTM is 1 minus the input gate: a sigmoid of the negated rows of the input gate.
   TensorId coupled(TensorId rows) {
     if (!coupled_) return rows;
     const auto shape = node_.shape_of(rows);
@@ -245,8 +245,8 @@ class Builder {
     return part(node_, node_.tensor(3), {directions(), 2 * layer_.gates * hidden_}, d, first, count);
   }
 
-  /// Returns the sum of the biases of input and state in direction `d`. With a late reset the state's bias of the
-  /// hidden gate is left out, because the kernel adds it before the reset.
+  /// Returns the sum of the biases of input and state in direction `d`. With a late reset the sum excludes the state's
+  /// bias of the hidden gate, because the kernel adds that bias before the reset.
   TensorId biases(std::int64_t d) {
     const auto width = layer_.gates * hidden_, early = late_reset_ ? 2 * hidden_ : width;
     auto of_state = bias_part(d, width, early);

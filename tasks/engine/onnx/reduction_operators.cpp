@@ -30,7 +30,7 @@ template <bool logarithm> void softmax(NodeContext& node) {
 
 // ---- sums and extremes
 
-/// The dimensions that a node reduces. If `keep` is set they remain, with size 1.
+/// The dimensions that a node reduces. If `keep` is set, the reduced dimensions remain, with size 1.
 struct Reduced {
   std::vector<bool> axes;
   bool keep = true;
@@ -59,8 +59,9 @@ Shape shape_of(const Shape& x, const Reduced& reduced) {
 
 } // namespace
 
-/// Reduces each run of adjacent axes in turn. The result is the same: a mean of means over equally many elements is the
-/// mean, and likewise for other kinds. For sums of squares, the runs after the first one are plain sums.
+/// Reduces each run of adjacent axes, one run after another. The result equals the reduction over all axes at once: for
+/// example, a mean of means over equally many elements is the mean. For sums of squares, all runs after the first run
+/// are plain sums.
 TensorId reduce(NodeContext& node, Reduce::Kind kind, TensorId x, Shape shape, const std::vector<bool>& axes) {
   for (std::size_t first = 0; first < axes.size(); ++first) {
     if (!axes[first]) continue;
@@ -99,7 +100,7 @@ void reduce(NodeContext& node, const Reduction& reduction) {
     const auto count = node.scalar(element_count(x) / element_count(kept), type);
     current = node.emit(Binary{Binary::Kind::divide_whole}, {current, count}, kept);
   }
-  if (reduction.after) { // a function that is computed in floats
+  if (reduction.after) { // the function `after` is computed in floats
     current = node.emit(*reduction.after, {node.cast(current, ElementType::float32)}, kept);
     current = node.cast(current, type);
   }
@@ -149,8 +150,8 @@ template <Kind first, Kind last> void index_of(NodeContext& node) {
                             {node.tensor(0)}, shape_of(x, reduced), ElementType::int64));
 }
 
-/// Returns booleans of shape `shape` with a new dimension of size `depth` at `axis`. They are true at the position that
-/// each int64 index names.
+/// Returns booleans of shape `shape` with a new dimension of size `depth` at `axis`. Along this dimension only the
+/// position that equals the int64 index is true.
 TensorId one_hot(NodeContext& node, TensorId indices, Shape shape, std::size_t axis, std::int64_t depth) {
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
   const auto wide = node.emit(Reshape{}, {indices}, shape);
@@ -190,7 +191,7 @@ void one_hot(NodeContext& node) {
   const auto axis = node.axis(node.attribute<std::int64_t>("axis", -1), indices.size() + 1);
   node.require(node.shape(2) == Shape{2}, "it needs two values");
   const auto depth = depth_of(node);
-  // Negative indices count from the end. Other indices outside of the depth match no position.
+  // Negative indices count from the end. An index outside [-depth, depth) matches no position.
   const auto whole = node.cast(node.tensor(0), integer);
   const auto below =
       node.emit(Binary{Binary::Kind::less}, {whole, node.scalar(0, integer)}, indices, ElementType::boolean);

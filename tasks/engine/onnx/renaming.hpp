@@ -1,5 +1,5 @@
-// Copies nodes under new names. This serves a contained graph that is repeated, and the body of a function that
-// replaces a call.
+// Copies nodes under new names. This is used for a contained graph that is repeated, and for the body of a function
+// that replaces a call.
 #pragma once
 
 #include "tasks/engine/onnx/model_source.hpp"
@@ -14,7 +14,7 @@ using Names = std::unordered_map<std::string, std::string>; // old name to new n
 
 class Renaming {
  public:
-  /// `names` maps tensors that already have a new name. Names that own() adds are the old name plus `suffix`.
+  /// `names` maps the tensors that already have a new name. A name that own() adds becomes the old name plus `suffix`.
   Renaming(Names names, std::string suffix) : names_(std::move(names)), suffix_(std::move(suffix)) {}
 
   /// Renames the outputs of `nodes`, and the tensors that their contained graphs define.

@@ -29,14 +29,14 @@ struct ResizeRule {
   Mode mode = Mode::nearest;
   std::string coordinates = "half_pixel";
   std::string nearest = "round_prefer_floor";
-  std::optional<std::vector<std::int64_t>> axes = {}; // the axes that sizes or scales refer to; nullopt: all
+  std::optional<std::vector<std::int64_t>> axes = {}; // the axes to which sizes or scales refer; nullopt: all axes
   float cubic = -0.75F;
   bool exclude_outside = false, antialias = false;
-  std::optional<std::vector<float>> scales = {}; // set if they are an attribute
+  std::optional<std::vector<float>> scales = {}; // the scales, if they are an attribute
   std::optional<float> extrapolation = {};       // value outside the input, in mode tf_crop_and_resize
 };
 
-/// The scaling of one dimension from `from` to `to` elements.
+/// The scaling of one dimension from size `from` to size `to`.
 struct Scaled {
   std::int64_t from = 1, to = 1;
   float scale = 1;
@@ -99,11 +99,11 @@ float cubic_weight(float x, float a) {
 }
 
 /// Returns the taps of an interpolation and their weights for each output: 2 taps for linear, 4 for cubic, more for
-/// antialiased interpolation. Half of them are on each side of the position.
+/// antialiased interpolation. Half of the taps are on each side of the position.
 Resample many_taps(const NodeContext& node, const ResizeRule& rule, const Scaled& d) {
   const bool cubic = rule.mode == ResizeRule::Mode::cubic;
   const float scale = rule.antialias ? std::min(d.scale, 1.0F) : 1.0F;
-  const float neighbours = d.to == 0 ? 1.0F : std::ceil((cubic ? 2.0F : 1.0F) / scale); // on each side
+  const float neighbours = d.to == 0 ? 1.0F : std::ceil((cubic ? 2.0F : 1.0F) / scale); // number of taps on each side
   if (!(neighbours <= static_cast<float>(max_elements)))
     node.unsupported("it smooths with a scale of " + std::to_string(scale) + "; use a larger one");
   const auto reach = static_cast<std::int64_t>(neighbours);
@@ -144,7 +144,8 @@ TensorId resize_dimension(NodeContext& node, const ResizeRule& rule, const Scale
   return node.emit(std::move(resample), {x}, shape);
 }
 
-/// Returns `y` with the extrapolation value wherever the position along this dimension is outside the input.
+/// Returns `y`, in which an element is the extrapolation value if its position along this dimension is outside the
+/// input.
 TensorId with_outside(NodeContext& node, const ResizeRule& rule, const Scaled& d, TensorId y, const Shape& shape,
                       std::size_t axis) {
   Shape line(shape.size(), 1);
@@ -167,8 +168,8 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
     return node.set_output(node.emit(Reshape{}, {node.tensor(0)}, std::move(shape)));
   }
   const auto type = node.element_type(0);
-  // Nearest interpolation of integers gathers the integers themselves. Blends of integers are computed in floats and
-  // truncated.
+  // Nearest interpolation of integers gathers the integers themselves. Weighted means of integers are computed in
+  // floats and truncated.
   const bool takes = is_integer(type) && rule.mode == ResizeRule::Mode::nearest && !rule.extrapolation;
   auto x = takes ? node.tensor(0) : node.cast(node.tensor(0), ElementType::float32);
   const bool images = !takes && shape.size() == 4 && dimensions[0].same(rule) && dimensions[1].same(rule);
@@ -188,7 +189,7 @@ void emit_resize(NodeContext& node, const ResizeRule& rule, const std::vector<Sc
   node.set_output(node.cast(x, type));
 }
 
-/// Returns the scaling of each dimension. The node gives sizes or scales.
+/// Returns the scaling of each dimension, from the sizes or scales of the node.
 std::vector<Scaled> scaled(NodeContext& node, const ResizeRule& rule, const std::string& policy,
                            std::size_t scales_input, std::size_t sizes_input) {
   const auto x = node.shape(0);
@@ -247,8 +248,8 @@ ResizeRule::Mode mode_of(NodeContext& node, const std::vector<std::string>& know
                            : ResizeRule::Mode::linear;
 }
 
-/// Lowers Upsample, which is deprecated since opset 10, but still written by some exporters. It is the same as Resize
-/// of opset 10.
+/// Lowers Upsample, which is deprecated since opset 10, but which some exporters still write. Upsample is equivalent to
+/// Resize of opset 10.
 void upsample(NodeContext& node) {
   ResizeRule rule;
   rule.mode = mode_of(node, {"nearest", "linear"});
@@ -296,7 +297,7 @@ struct Padding {
   std::int64_t before = 0, after = 0;
 };
 
-/// Crops x by the negative paddings, and sets those paddings to 0.
+/// Crops x by the negative paddings, and sets these paddings to 0.
 TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Padding>& pads) {
   View view{0, dense_strides(shape)};
   const auto from = shape;
@@ -309,7 +310,7 @@ TensorId cropped(NodeContext& node, TensorId x, Shape& shape, std::vector<Paddin
   return shape == from ? x : node.emit(std::move(view), {x}, shape);
 }
 
-/// Returns a Pad with the node's padding value. The caller sets the position.
+/// Returns a Pad with the node's padding value. The caller must set Pad::before.
 Pad padding(NodeContext& node) {
   Pad pad;
   if (node.opset() < 11) {
@@ -387,8 +388,8 @@ void grid_sample(NodeContext& node) {
   node.set_output(node.emit(sample, {node.tensor(0), node.tensor(1)}, std::move(shape)));
 }
 
-/// Returns evenly spaced positions in [-1, 1] in homogeneous coordinates, with the last dimension first: [places, rank
-/// + 1].
+/// Returns evenly spaced positions in [-1, 1] in homogeneous coordinates, as a matrix [places, rank + 1]. The
+/// coordinate of the last dimension is first.
 std::vector<float> even_places(const Shape& sizes, bool corners) {
   std::vector<float> places;
   Shape index(sizes.size(), 0);
@@ -434,7 +435,7 @@ void region_align(NodeContext& node) {
     node.unsupported("sampling_ratio is " + std::to_string(align.samples) + "; supported: 0 to " +
                      std::to_string(RoiAlign::max_samples));
   align.scale = node.attribute("spatial_scale", 1.0F);
-  // Before opset 16 the attribute does not exist, and positions follow the rule output_half_pixel.
+  // Before opset 16 the attribute does not exist, and positions are computed as for output_half_pixel.
   align.half_pixel = node.opset() >= 16 && one_of(node, "coordinate_transformation_mode", "half_pixel",
                                                   {"half_pixel", "output_half_pixel"}) == "half_pixel";
   const auto height = node.attribute<std::int64_t>("output_height", 1),

@@ -1,5 +1,5 @@
-// Sequences of tensors, which are lists that exporters build and take apart, also in unrolled loops. The length and the
-// tensors of a sequence must be known when the model is loaded. Kernels never receive a sequence.
+// Lowers operators on sequences, which are lists of tensors. Exporters write such operators also in unrolled loops. The
+// length and the tensors of a sequence must be known when the model is loaded. Kernels never receive a sequence.
 #include "tasks/engine/onnx/control_flow.hpp"
 #include "tasks/engine/onnx/operators.hpp"
 
@@ -8,8 +8,8 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Returns the position in a sequence of `size` elements that input `input` holds, or `absent` if the node omits the
-/// input. Negative positions count from the end. `positions` is the number of valid positions.
+/// Returns the position in a sequence of `size` elements that input `input` holds. Returns `absent` if the node omits
+/// the input. A negative position counts from the end. `positions` is the number of valid positions.
 std::ptrdiff_t position(NodeContext& node, std::size_t input, std::ptrdiff_t size, std::ptrdiff_t positions,
                         std::ptrdiff_t absent) {
   std::int64_t at = absent;
@@ -129,7 +129,7 @@ void get_element(NodeContext& node) {
 } // namespace
 
 void NodeContext::set_sequence(Sequence sequence, std::size_t output) {
-  charge(sequence.elements.size(), 2 * sizeof(std::string)); // includes the characters of a long name
+  charge(sequence.elements.size(), 2 * sizeof(std::string)); // the size includes the characters of a long name
   set_output(std::move(sequence), output);
 }
 

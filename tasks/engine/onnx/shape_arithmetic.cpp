@@ -1,4 +1,5 @@
-// Shape arithmetic on values that are known at load: integers of any rank, and floats of rank 0 or 1.
+// Evaluates shape arithmetic: operations on values that are known at load, integers of any rank or floats of rank 0 or
+// 1.
 #include "tasks/engine/onnx/operators.hpp"
 #include "tasks/engine/onnx/shape_rules.hpp"
 
@@ -122,7 +123,7 @@ template <class T> void evaluate_concat(NodeContext& node) {
   set_list(node, std::move(result));
 }
 
-/// Evaluates Squeeze, Unsqueeze, Reshape and Identity, which keep all elements. The result may have any shape.
+/// Evaluates Squeeze, Unsqueeze, Reshape and Identity, which do not change the elements. The result may have any shape.
 template <class T> void evaluate_rename(NodeContext& node) {
   const auto& x = node.shape(0);
   const auto& type = node.type();

@@ -80,8 +80,8 @@ void emit_cuts(NodeContext& node, const std::vector<Cut>& cuts, std::size_t outp
 
 void slice(NodeContext& node) { emit_cuts(node, cuts_of(node, node.shape(0))); }
 
-/// Returns the sizes of the parts of a Split: the given sizes, or equal ones. From opset 18 on, num_outputs is given
-/// and the last part may be smaller.
+/// Returns the sizes of the parts of a Split: the sizes that the node specifies, or equal sizes. From opset 18 on, the
+/// node specifies num_outputs, and the last part may be smaller.
 std::vector<std::int64_t> split_sizes(NodeContext& node, std::int64_t size) {
   const auto parts = static_cast<std::int64_t>(node.outputs());
   std::vector<std::int64_t> sizes;

@@ -156,7 +156,7 @@ std::vector<std::int64_t> checked_indices(NodeContext& node, std::vector<std::in
 }
 
 ElementType cast_target(NodeContext& node) {
-  if (node.opset() >= 19) node.ignore_attribute("saturate"); // saturate and round_mode concern types of 8 bits
+  if (node.opset() >= 19) node.ignore_attribute("saturate"); // saturate and round_mode affect 8-bit floats only
   if (node.opset() >= 24) node.ignore_attribute("round_mode");
   return data_type(node, "to");
 }

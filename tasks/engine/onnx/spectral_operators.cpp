@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t max_terms = std::int64_t{1} << 24; // elements of the matrix
 
 struct Transform {
-  std::int64_t samples = 0, parts = 1; // number of samples of a signal; parts: 1 for real, 2 for complex
+  std::int64_t samples = 0, parts = 1; // samples: number of samples of a signal; parts: 1 for real, 2 for complex
   std::int64_t length = 0;             // signals are cut or zero-padded to this length
   bool inverse = false, one_sided = false;
 
@@ -85,7 +85,7 @@ void fourier_transform(NodeContext& node) {
   node.set_output(node.emit(Reshape{}, {back}, std::move(shape)));
 }
 
-/// Lowers STFT, which transforms each frame of a signal, multiplied by a window.
+/// Lowers STFT, which multiplies each frame of a signal by a window and transforms the product.
 void short_time_transform(NodeContext& node) {
   const auto x = node.shape(0);
   node.require(x.size() == 2 || (x.size() == 3 && x[2] <= 2), "its signal is not [batch, length, 1 or 2]");

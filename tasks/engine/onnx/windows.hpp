@@ -11,11 +11,11 @@ namespace rtexec::tasks::onnx_source {
 
 inline constexpr std::size_t max_directions = 3;
 
-/// Returns `value`, which is a kernel size, stride, padding or dilation. Refuses a value below `least`, or one so large
-/// that sizes could overflow.
+/// Returns `value`, which is a kernel size, stride, padding or dilation. Refuses a value below `least`, and a value so
+/// large that sizes could overflow.
 std::int64_t checked_extent(NodeContext& node, std::int64_t value, std::int64_t least, const char* what);
-/// Returns the values of an attribute that has one for each of `count` directions. An absent attribute gives `count`
-/// times `fallback`, which is also the smallest allowed value.
+/// Returns the `count` values of an attribute that has a value for each direction. If the attribute is absent, all
+/// values are `fallback`. The smallest allowed value is `fallback`, too.
 [[nodiscard]] std::vector<std::int64_t> extents(NodeContext& node, const char* attribute, std::size_t count,
                                                 std::int64_t fallback, const char* what);
 
@@ -25,10 +25,10 @@ struct Direction {
   [[nodiscard]] std::int64_t reach() const { return (kernel - 1) * dilation + 1; }
 
   /// Sets padding of mode SAME: the output has ceil(size / stride) elements. If the number of padding elements is odd,
-  /// one more is at the end (`upper`) or at the beginning.
+  /// the additional element is at the end (if `upper`) or at the beginning.
   void pad_same(bool upper);
-  /// Returns the number of windows. With `ceil` the last window may extend beyond the end, but begins inside the input
-  /// or its leading padding.
+  /// Returns the number of windows. With `ceil` the last window may extend beyond the end of the input, but must begin
+  /// inside the input or its leading padding.
   [[nodiscard]] std::int64_t outputs(bool ceil) const;
 };
 
