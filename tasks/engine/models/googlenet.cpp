@@ -6,8 +6,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// The output channels of an inception module's four branches. `reduced_a` and `reduced_b` are those of the 1x1
-/// convolutions before the larger convolutions.
+/// The output channels of an inception module's four branches. `reduced_a` and `reduced_b` are the output channels of
+/// the 1x1 convolutions before the larger convolutions.
 struct Inception {
   int direct;
   int reduced_a, a;
@@ -15,7 +15,7 @@ struct Inception {
   int pooled;
 };
 
-// The modules at each resolution. The name is the module's resolution as a fraction of the input's resolution.
+// The modules at each resolution. The name of each array is the resolution as a fraction of the input's resolution.
 constexpr std::array kEighth{Inception{64, 96, 128, 16, 32, 32}, Inception{128, 128, 192, 32, 96, 64}};
 constexpr std::array kSixteenth{Inception{192, 96, 208, 16, 48, 64}, Inception{160, 112, 224, 24, 64, 64},
                                 Inception{128, 128, 256, 24, 64, 64}, Inception{112, 144, 288, 32, 64, 64},
@@ -25,7 +25,7 @@ constexpr std::array kLast{Inception{256, 160, 320, 32, 128, 128}, Inception{384
 /// The differences between the two versions of the network.
 struct Style {
   Value (*conv)(GraphWriter& graph, const Value& x, const ConvShape& shape);
-  int largest_kernel; // in an inception module
+  int largest_kernel; // largest kernel of an inception module
 };
 
 constexpr Style kNormalised{[](GraphWriter& graph, const Value& x, const ConvShape& shape) {

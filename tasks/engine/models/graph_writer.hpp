@@ -1,8 +1,9 @@
 // Writes an ONNX graph (opset 14, batch 1, NCHW) layer by layer, with pseudo-random weights from a seed.
 //
 // Weights are uniform with He's variance (He et al.: Delving Deep into Rectifiers, 2015). Statistics of batch
-// normalisations are near zero mean and unit variance. So activations neither vanish nor explode, however deep the
-// network is. All values come from exact arithmetic only: the same calls give the same bytes on every machine.
+// normalisations are near zero mean and unit variance. Therefore activations neither vanish nor explode, however deep
+// the network is. All values come from exact arithmetic only, so that the same calls give the same bytes on every
+// machine.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -23,8 +24,8 @@ class NodeProto;
 
 namespace rtexec::tasks {
 
-/// The output of a layer: the name of a tensor [1, channels, height, width], or [1, channels] if height and width are
-/// 0.
+/// The output of a layer: the name of a tensor [1, channels, height, width]. If height and width are 0, the tensor has
+/// the shape [1, channels].
 struct Value {
   std::string name;
   int channels = 0;
@@ -32,8 +33,8 @@ struct Value {
   int width = 0;
 };
 
-/// The parameters of a convolution. Padding is half the kernel, so that stride 1 keeps height and width. Without
-/// padding both shrink by kernel - 1.
+/// The parameters of a convolution. With padding, each side is padded by half the kernel, so that stride 1 keeps height
+/// and width. Without padding height and width shrink by kernel - 1.
 struct ConvShape {
   int channels = 0; // output channels
   int kernel = 1;
@@ -49,7 +50,7 @@ struct PoolShape {
   int stride = 2;
   int pad_before = 0;
   int pad_after = 0;
-  bool ceil = false; // true: a last window that the border cuts off produces an output, too
+  bool ceil = false; // true: a last window that extends beyond the border produces an output, too
 };
 
 class GraphWriter {
@@ -59,10 +60,10 @@ class GraphWriter {
   GraphWriter& operator=(const GraphWriter&) = delete;
   ~GraphWriter();
 
-  /// Adds an input named "input". Further inputs are named "input_1", "input_2" and so on.
+  /// Adds an input. The first input is named "input"; the inputs after it are named "input_1", "input_2" and so on.
   Value input(int channels, int size);
 
-  /// Adds a convolution. `bias` has one value for each output channel, or is empty.
+  /// Adds a convolution. `bias` must have a value for each output channel, or be empty.
   Value conv(const Value& x, const ConvShape& shape, std::span<const float> bias = {});
   /// Adds a batch normalisation. `gain` multiplies the standard deviation of the output.
   Value batch_norm(const Value& x, float gain = 1);
@@ -80,16 +81,16 @@ class GraphWriter {
   Value average_pool(const Value& x, const PoolShape& shape);
   Value global_average_pool(const Value& x);
   Value add(const Value& a, const Value& b);
-  /// Adds an element-wise product. `factors` has the shape of x, or [1, channels, 1, 1].
+  /// Adds an element-wise product. `factors` must have the shape of x, or [1, channels, 1, 1].
   Value multiply(const Value& x, const Value& factors);
   /// Appends channels of zeros to x, until it has `channels` channels.
   Value pad_channels(const Value& x, int channels);
   Value concat(std::span<const Value> values);
   /// Doubles height and width by repeating each element.
   Value upsample(const Value& x);
-  /// Halves height and width and multiplies the channels by four, in the order of darknet's layer [reorg]. That layer
-  /// treats the memory of x as [channels / 4, 2 height, 2 width] and gathers each 2x2 square (darknet's function
-  /// reorg_cpu with forward = 0).
+  /// Halves height and width and multiplies the number of channels by four, in the order of darknet's layer [reorg].
+  /// That layer treats the memory of x as [channels / 4, 2 height, 2 width] and gathers each square of 2x2 elements
+  /// (darknet's function reorg_cpu with forward = 0).
   Value reorg(const Value& x);
   /// Reshapes x to [1, channels * height * width].
   Value flatten(const Value& x);
@@ -100,7 +101,8 @@ class GraphWriter {
   void metadata(std::string_view key, std::string_view value);
 
   [[nodiscard]] const onnx::ModelProto& model() const { return *model_; }
-  /// Writes the file atomically: it appears complete or not at all. Returns refused with the file and the reason.
+  /// Writes the file atomically: the file appears complete or not at all. If the file cannot be written, returns
+  /// refused with the file and the reason.
   [[nodiscard]] Result<> save(const std::filesystem::path& path) const;
 
  private:
@@ -110,8 +112,8 @@ class GraphWriter {
   void integers(const std::string& name, std::initializer_list<std::int64_t> values);
   Value reshape(const std::string& x, std::initializer_list<std::int64_t> shape, const Value& out);
   void uniform(const std::string& name, std::span<const std::int64_t> shape, double deviation);
-  /// Adds a constant whose values are uniform in middle + spread * [-1, 1), times `factor`. A spread that is a power of
-  /// two keeps them exact.
+  /// Adds a constant whose values are uniform in middle + spread * [-1, 1), times `factor`. The values are exact if
+  /// `spread` is a power of two.
   void around(const std::string& name, std::int64_t count, float middle, float spread, float factor = 1);
   /// Adds a layer of operator `type` that has no attributes and keeps the shape.
   Value elementwise(std::string_view type, std::string_view stem, const Value& x);

@@ -4,7 +4,7 @@
 namespace rtexec::tasks {
 namespace {
 
-constexpr float kNarrowGain = 0.7f; // no ReLU follows, which would halve the variance
+constexpr float kNarrowGain = 0.7f; // for layers without a ReLU, which would halve the variance
 constexpr float kBranchGain = 0.5f; // makes residual branches weaker than their shortcut
 constexpr float kGateGain = 2;      // compensates the gate's factor of about one half
 
@@ -25,7 +25,7 @@ struct Block {
   int squeezed = 0; // channels of the squeeze-and-excitation; 0: none
 };
 
-/// The two activations of squeeze-and-excitation: the one after the first layer, and the one that computes the gate.
+/// The two activations of squeeze-and-excitation. `inner` follows the first layer, and `outer` computes the gate.
 struct Gate {
   Activate inner;
   Activate outer;

@@ -17,7 +17,7 @@ using Build = void (*)(GraphWriter&, NetworkSize);
 struct Entry {
   ModelInfo info;
   Build build;
-  int step = 1; // sizes must be multiples of this
+  int step = 1; // input sizes must be multiples of `step`
 };
 
 constexpr std::array kEntries{
@@ -83,7 +83,7 @@ void classify(GraphWriter& graph, const Value& features, int classes) {
 void finish_classifier(GraphWriter& graph, const Value& logits) {
   graph.output(logits);
   graph.metadata("rtexec.task", "classify");
-  graph.metadata("rtexec.mean", "0.485,0.456,0.406"); // of ImageNet, as torchvision's classifiers expect
+  graph.metadata("rtexec.mean", "0.485,0.456,0.406"); // mean of ImageNet, as torchvision's classifiers expect
   graph.metadata("rtexec.std", "0.229,0.224,0.225");
 }
 

@@ -1,5 +1,6 @@
-// Builders of well-known networks: ONNX files (opset 14) with the layer shapes of the originals and seeded weights, so
-// that nothing is downloaded. The same name and options give the same bytes on every machine.
+// Builders of well-known networks as ONNX files (opset 14). Layers have the shapes of the original networks, and
+// weights come from a seed, so that nothing is downloaded. The same name and options give the same bytes on every
+// machine.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -26,9 +27,9 @@ struct ModelOptions {
 
 [[nodiscard]] std::span<const ModelInfo> models();
 
-/// Writes model `name` to a temporary file next to `out`, and renames it to `out` when complete. Returns bad_input for
-/// an unknown name (the message lists the known ones) or for options that the network cannot have. Returns refused if
-/// the file cannot be written.
+/// Writes model `name` to a temporary file next to `out`, and renames the temporary file to `out` when it is complete.
+/// Returns bad_input for an unknown name (the message lists the known names) or for options that the network cannot
+/// have. Returns refused if the file cannot be written.
 [[nodiscard]] Result<> write_model(std::string_view name, const ModelOptions& options,
                                    const std::filesystem::path& out);
 

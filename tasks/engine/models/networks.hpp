@@ -16,7 +16,7 @@ void yolov3(GraphWriter& graph, NetworkSize size);
 void yolov3_tiny(GraphWriter& graph, NetworkSize size);
 
 // Redmon, Farhadi: YOLO9000: Better, Faster, Stronger, 2016; layer shapes of darknet's yolov2.cfg. Boxes are decoded as
-// those of YOLOv3. So a class is scored by its logistic function, not by a softmax over all classes.
+// in YOLOv3: a class is scored by its logistic function, not by a softmax over all classes.
 void yolov2(GraphWriter& graph, NetworkSize size);
 
 // He et al.: Deep Residual Learning for Image Recognition, 2015; Xie et al.: Aggregated Residual Transformations, 2016.
@@ -40,8 +40,8 @@ void googlenet(GraphWriter& graph, NetworkSize size);
 
 // Tao, Barker, Sarathy: DetectNet: Deep Neural Network for Object Detection in DIGITS, 2016. It is the original
 // GoogLeNet (5x5 convolutions, local response normalisation) up to its last module, at stride 16. It has two raw
-// outputs. The coverage [1, classes, height, width] is from 0 to 1 for each cell. The box [1, 4, height, width] is the
-// one that the cell votes for: left, top, right and bottom in pixels relative to the cell.
+// outputs. The coverage [1, classes, height, width] is a value from 0 to 1 for each cell. The box [1, 4, height, width]
+// is the box that each cell predicts: left, top, right and bottom in pixels relative to the cell.
 void detectnet(GraphWriter& graph, NetworkSize size);
 
 // Howard et al.: Searching for MobileNetV3, 2019; layer shapes of torchvision's mobilenet_v3_large.
@@ -50,11 +50,11 @@ void mobilenet_v3(GraphWriter& graph, NetworkSize size);
 // Tan, Le: EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks, 2019; layer shapes of torchvision.
 void efficientnet_b0(GraphWriter& graph, NetworkSize size);
 
-// LeCun et al.: Gradient-Based Learning Applied to Document Recognition, 1998; in today's usual form, with three colour
-// channels, ReLU and max pooling.
+// LeCun et al.: Gradient-Based Learning Applied to Document Recognition, 1998; in the form that is usual today, with
+// three colour channels, ReLU and max pooling.
 void lenet5(GraphWriter& graph, NetworkSize size);
 
-/// Adds a fully connected layer on the mean of each channel of `features`.
+/// Adds a fully connected layer that classifies the mean of each channel of `features`.
 void classify(GraphWriter& graph, const Value& features, int classes);
 
 /// Declares the classifier's output, and the normalisation of pictures for the network.

@@ -7,7 +7,7 @@ namespace rtexec::tasks {
 namespace {
 
 constexpr float kBranchGain = 0.25f;  // makes residual branches weaker than their shortcut
-constexpr float kShortcutGain = 0.7f; // no ReLU follows, which would halve the variance
+constexpr float kShortcutGain = 0.7f; // for layers without a ReLU, which would halve the variance
 
 struct Blocks {
   std::array<int, 4> count; // number of blocks in each stage

@@ -6,14 +6,14 @@ namespace rtexec::tasks {
 namespace {
 
 constexpr float kBranchGain = 0.125f; // makes residual branches weaker than their shortcut
-constexpr float kHeadGain = 0.5f;     // keeps box sizes near those of the anchors
+constexpr float kHeadGain = 0.5f;     // keeps box sizes near the sizes of the anchors
 
 Value conv(GraphWriter& graph, const Value& x, int channels, int kernel, int stride = 1, float gain = 1) {
   return graph.leaky_relu(graph.batch_norm(graph.conv(x, {channels, kernel, stride}), gain));
 }
 
-/// Adds the layer that computes the raw tx, ty, tw, th, objectness and class scores of each anchor. The bias of
-/// objectness favours "no object", as in a trained network.
+/// Adds the layer that computes the raw tx, ty, tw, th, objectness and class scores of each anchor (darknet's names).
+/// The bias of objectness favours "no object", as in a trained network.
 Value head(GraphWriter& graph, const Value& x, int classes, int anchors = 3) {
   std::vector<float> bias;
   for (int anchor = 0; anchor < anchors; ++anchor) {
@@ -23,7 +23,8 @@ Value head(GraphWriter& graph, const Value& x, int classes, int anchors = 3) {
   return graph.conv(x, {anchors * (5 + classes), 1, 1, 1, kHeadGain}, bias);
 }
 
-/// Narrows `x`, doubles its height and width, and concatenates it with an earlier layer of that size.
+/// Reduces the channels of `x`, doubles its height and width, and concatenates it with an earlier layer of that height
+/// and width.
 Value join(GraphWriter& graph, const Value& x, int channels, const Value& earlier) {
   return graph.concat({{graph.upsample(conv(graph, x, channels, 1)), earlier}});
 }
@@ -51,7 +52,7 @@ void finish(GraphWriter& graph, std::span<const Value> heads, std::string_view a
 } // namespace
 
 void yolov2(GraphWriter& graph, NetworkSize size) {
-  // Wide 3x3 convolutions alternate with narrow 1x1 ones.
+  // Wide 3x3 convolutions alternate with narrow 1x1 convolutions.
   const auto stage = [&](Value x, int channels, int convolutions) {
     for (int i = 0; i < convolutions; ++i)
       x = i % 2 == 0 ? conv(graph, x, channels, 3) : conv(graph, x, channels / 2, 1);
