@@ -21,7 +21,8 @@ std::size_t bytes_of(const Network::Port& port) {
   return static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
 }
 
-/// True if the caller stores elements of this type as the engine does. A caller's boolean may be any byte.
+/// True if the caller and the engine store elements of this type in the same way. Booleans differ, because a caller's
+/// boolean may be any byte.
 bool is_stored_as_seen(ElementType type) {
   return type == ElementType::float32 || (is_integer(type) && type != ElementType::boolean);
 }
@@ -104,7 +105,7 @@ class HostNetwork::Builder {
     return {MemoryLocation::Region::buffer, location.offset, location.buffer};
   }
 
-  /// Returns the location of a constant. Nodes that read it in the same packed layout share one copy.
+  /// Returns the location of a constant. All nodes that read the constant in the same packed layout share one copy.
   MemoryLocation place_constant(TensorId id, const Step* packs = nullptr) {
     const auto packing = packs ? packs->packing() : "";
     const auto [found, is_new] = constants_.try_emplace({id, packing}, network_->constants_size_);
@@ -153,8 +154,8 @@ class HostNetwork::Builder {
     port.bytes = {buffer.get(), bytes_of(port)};
   }
 
-  /// Copies the constants into the image. Frees each packed copy at once, so that few copies of large constants are in
-  /// memory.
+  /// Copies the constants into the image. Frees each packed copy as soon as it is in the image, so that few copies of
+  /// large constants are in memory at the same time.
   void copy_constants() {
     network_->constants_ = allocate_aligned(network_->constants_size_);
     for (auto& blob : blobs_) {
@@ -167,11 +168,13 @@ class HostNetwork::Builder {
 
   const Graph& graph_;
   std::unique_ptr<HostNetwork> network_;
-  std::vector<std::unique_ptr<Step>> steps_; // one for each node
+  std::vector<std::unique_ptr<Step>> steps_; // a step for each node
   Layout layout_;
-  std::map<std::uint32_t, std::size_t> ports_;                        // layout's buffer to the index of its port
-  std::size_t first_workspace_ = 0;                                   // index among the buffers
-  std::map<std::pair<TensorId, std::string>, std::size_t> constants_; // offset by tensor and packing; "": not packed
+  /// Maps a buffer of the layout to the index of the port that it holds.
+  std::map<std::uint32_t, std::size_t> ports_;
+  std::size_t first_workspace_ = 0; // index of the first workspace among the buffers
+  /// Offset of each constant in the image, keyed by tensor and packing; "": not packed.
+  std::map<std::pair<TensorId, std::string>, std::size_t> constants_;
   std::vector<Blob> blobs_;
 };
 

@@ -26,7 +26,8 @@ class HostNetwork final : public Network {
   [[nodiscard]] Bytes scratch() const override { return {plan_.scratch.size}; }
   [[nodiscard]] Bytes carry() const override { return {plan_.carry.size}; }
   [[nodiscard]] std::vector<MemoryObject> objects() const override { return objects_of(plan_); }
-  /// Returns the plan of scratch and carry (memory preserved across preemption). Serves measurements of its quality.
+  /// Returns the plan of scratch and carry (memory preserved across preemption). Used to measure the quality of the
+  /// plan.
   [[nodiscard]] const SegmentPlan& plan() const { return plan_; }
 
   [[nodiscard]] std::span<const Port> inputs() const override { return inputs_; }
@@ -47,8 +48,8 @@ class HostNetwork final : public Network {
   void take_input(std::size_t input, const std::byte* from) noexcept override { input_transfers_[input].from = from; }
   void give_output(std::size_t output, std::byte* to) noexcept override { output_transfers_[output].to = to; }
   using Network::bind;
-  /// Binds the network under memory policy D. The arguments are the addresses of the copy of constants(), and of
-  /// scratch() and carry() bytes of any content. Each is aligned to 64 bytes. May be called again.
+  /// Binds the network under memory policy D. The arguments are the addresses of a copy of constants(), and of
+  /// scratch() and carry() bytes of any content. Each address must be aligned to 64 bytes. May be called again.
   void bind(const std::byte* constants, std::byte* scratch, std::byte* carry = nullptr);
   /// Runs all steps. Its only system call reads the clock, and only if there is an observer.
   [[nodiscard]] Status run() noexcept override;
@@ -69,9 +70,9 @@ class HostNetwork final : public Network {
     enum class Region : std::uint8_t { constant, buffer, port };
     Region region = Region::buffer;
     std::size_t offset = 0; // in bytes
-    std::size_t number = 0; // index of the buffer, or of the port (an input or output; inputs first)
+    std::size_t number = 0; // index of the buffer, or of the port (inputs come first, then outputs)
   };
-  /// A step with its operands. build() sets the locations, bind() the pointers.
+  /// A step with its operands. build() sets the locations, and bind() sets the pointers.
   struct Layer {
     std::unique_ptr<Step> step;
     std::vector<MemoryLocation> inputs;
@@ -83,21 +84,22 @@ class HostNetwork final : public Network {
   struct Input {
     MemoryLocation place;
     std::byte* pointer = nullptr;
-    const std::byte* from = nullptr; // where the linked input's bytes come from; nullptr if it is not linked
+    const std::byte* from = nullptr; // address of the linked input's bytes; nullptr if the input is not linked
   };
   struct Output {
     MemoryLocation place;
     const std::byte* pointer = nullptr;
     bool on_host = true;
-    std::byte* to = nullptr;   // destination if the output is linked
-    std::byte* kept = nullptr; // destination of the state if the output is state
+    std::byte* to = nullptr;   // destination of a linked output; nullptr if the output is not linked
+    std::byte* kept = nullptr; // destination of the state; nullptr if the output is not state
   };
   class Builder;
 
   [[nodiscard]] Port& port(std::size_t number) {
     return number < inputs_.size() ? inputs_[number] : outputs_[number - inputs_.size()];
   }
-  /// Returns the plan for cuts after the layers `after`. Returns out_of_memory if the plan needs more than max_scratch.
+  /// Returns the plan for cuts after the layers whose numbers `after` holds. Returns out_of_memory if the plan needs
+  /// more than max_scratch.
   [[nodiscard]] Result<SegmentPlan> planned(std::span<const std::uint32_t> after) const;
   [[nodiscard]] std::vector<MemoryObject> objects_of(const SegmentPlan& plan) const;
   static void stage_input(const Port& port, const Input& transfer) noexcept;
@@ -111,14 +113,14 @@ class HostNetwork final : public Network {
   std::vector<Port> inputs_, outputs_;
   std::vector<AlignedBytes> buffers_; // buffers of the inputs and outputs under D
   std::vector<Input> input_transfers_;
-  std::vector<Output> output_transfers_; // one for each output; `input_transfers_` has one for each input
+  std::vector<Output> output_transfers_; // an entry for each output; `input_transfers_` has an entry for each input
   AlignedBytes constants_;
   std::size_t constants_size_ = 0;
   std::vector<MemoryObject> constant_objects_;
-  std::vector<Lifetime> lifetimes_; // lifetimes of the layout's buffers, then of one workspace for each node
+  std::vector<Lifetime> lifetimes_; // lifetimes of the layout's buffers, then of a workspace for each node
   std::vector<std::uint32_t> layer_times_;
   SegmentPlan plan_;
-  std::vector<std::size_t> segment_ends_; // for each segment, the index of the layer after it
+  std::vector<std::size_t> segment_ends_; // for each segment, the index of the first layer that follows it
   double flops_ = 0;
   LayerObserver observer_;
 };

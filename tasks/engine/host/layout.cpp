@@ -6,7 +6,7 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Returns the node's Concat if each of its inputs is contiguous in the output; else nullptr.
+/// Returns the node's Concat if each of its inputs is contiguous in the output. Otherwise returns nullptr.
 const Concat* outermost_concat(const Graph& graph, const Node& node) {
   const auto* concat = std::get_if<Concat>(&node.operation);
   if (!concat) return nullptr;
@@ -39,7 +39,7 @@ class Builder {
     place_concats();
     for (const auto input : graph_.inputs) place(input, 0);
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) place_node(i);
-    for (const auto output : graph_.outputs) // no node writes an output that has no elements
+    for (const auto output : graph_.outputs) // an output without elements is written by no node
       if (location(output).buffer == Location::none && !graph_.tensors[source(output)].constant())
         place(output, time_of(graph_.nodes.size()));
     for (TensorId id = 0; id < graph_.tensors.size(); ++id) layout_.tensors[id] = layout_.tensors[source(id)];
@@ -79,8 +79,8 @@ class Builder {
     lifetime.last = std::max(lifetime.last, last);
   }
 
-  /// Assigns a location to tensor `id`, which is written at `time`. Extends the lifetime of its buffer to its last
-  /// reader.
+  /// Assigns a location to tensor `id`, which is written at `time`. Extends the lifetime of its buffer to the last time
+  /// at which the tensor is read.
   void place(TensorId id, std::uint32_t time) {
     auto& at = location(id);
     if (at.buffer == Location::none) at.buffer = new_buffer(bytes_of(graph_.tensors[id]));
@@ -88,7 +88,7 @@ class Builder {
   }
 
   /// Places the concatenations from the last to the first. If the inputs of a concatenation are the first inputs of a
-  /// later, longer one, it becomes a part of that one (as in the chains of DenseNet).
+  /// later, longer concatenation, the shorter one becomes a part of the longer one (as in the chains of DenseNet).
   void place_concats() {
     for (std::size_t i = graph_.nodes.size(); i-- > 0;)
       if (outermost_concat(graph_, graph_.nodes[i])) place_concat(graph_.nodes[i]);
@@ -109,7 +109,8 @@ class Builder {
     }
   }
 
-  /// Returns the location of all inputs of `node` together if they are already contiguous; else nullopt.
+  /// Returns the joint location of all inputs of `node` if they already lie one after another in one buffer. Otherwise
+  /// returns nullopt.
   std::optional<Location> adjacent_inputs(const Node& node) {
     const auto first = location(node.inputs.front());
     auto next = first.offset;
@@ -142,7 +143,8 @@ class Builder {
     });
   }
 
-  /// Assigns the output to the buffer of an input that has no later reader and no other tensor in its buffer.
+  /// Assigns the output to the buffer of an input. The input must have no later reader, and no other input may be in
+  /// that buffer.
   void overwrite_an_input(std::size_t i) {
     const auto& node = graph_.nodes[i];
     const auto inputs = all_inputs(node);
@@ -163,7 +165,7 @@ class Builder {
   std::span<const std::unique_ptr<Step>> steps_;
   Layout layout_;
   std::vector<bool> shared_;             // true: buffer of a concatenation, which is never overwritten
-  std::vector<std::uint32_t> last_read_; // time of the last reader, by source tensor
+  std::vector<std::uint32_t> last_read_; // for each source tensor, the time of its last reader
 };
 
 } // namespace

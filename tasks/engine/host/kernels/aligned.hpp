@@ -1,4 +1,4 @@
-// Allocates memory that is aligned to cache lines of 64 bytes. Its initial content is indeterminate.
+// Allocates memory that is aligned to cache lines of 64 bytes. The initial content of the memory is indeterminate.
 #pragma once
 
 #include <cstddef>

@@ -12,14 +12,15 @@
 
 namespace rtexec::tasks::kernels {
 
-/// True if a precedes b in ascending order. NaN is after every number and equal to NaN, as in NumPy.
+/// True if a precedes b in ascending order. NaN follows every number and equals NaN, as in NumPy.
 template <class T> [[nodiscard]] constexpr bool precedes(T a, T b) noexcept {
   // NOLINTNEXTLINE(misc-redundant-expression): a NaN is the one value that differs from itself
   if constexpr (std::is_floating_point_v<T>) return b != b ? a == a : a < b;
   else return a < b;
 }
 
-/// An unsigned type of the size of T, or of 32 bits if T is smaller: its arithmetic does not promote to int.
+/// An unsigned type of the size of T, or of 32 bits if T is smaller. A smaller type would be promoted to int in
+/// arithmetic.
 template <std::integral T> using Unsigned = std::conditional_t<(sizeof(T) > 4), std::uint64_t, std::uint32_t>;
 
 /// Calls f on both operands as unsigned integers, and returns the result modulo 2^n.
@@ -62,13 +63,13 @@ template <std::integral T> [[nodiscard]] constexpr T power(T base, T exponent) n
   }
   return result;
 }
-/// Returns value * 2^by modulo 2^n. A negative shift, or one by the number of bits or more, gives 0.
+/// Returns value * 2^by modulo 2^n. Returns 0 if `by` is negative, or if it is the number of bits or more.
 template <std::integral T> [[nodiscard]] constexpr T shifted_left(T value, T by) noexcept {
   if (by < 0 || static_cast<std::uint64_t>(by) >= 8 * sizeof(T)) return 0;
   return static_cast<T>(static_cast<Unsigned<T>>(value) << static_cast<unsigned>(by));
 }
-/// Returns the value, arithmetically shifted to the right. A negative shift, or one by the number of bits or more,
-/// fills all bits with the sign.
+/// Returns the value, arithmetically shifted to the right by `by` bits. If `by` is negative, or if it is the number of
+/// bits or more, all bits of the result are the sign.
 template <std::integral T> [[nodiscard]] constexpr T shifted_right(T value, T by) noexcept {
   const bool all = by < 0 || static_cast<std::uint64_t>(by) >= 8 * sizeof(T);
   if (all) return static_cast<T>(value < 0 ? -1 : 0);

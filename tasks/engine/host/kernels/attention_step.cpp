@@ -1,5 +1,5 @@
-// Attention over a few queries at a time. The scores of one query form a column, and all columns are normalised
-// together. The second product (softmax times values) reads the scores in this layout.
+// Attention, computed for a few queries at a time. The scores of one query form a column, and the columns of these
+// queries are normalised together. The second product (softmax times values) reads the scores in this layout.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
 #include "tasks/engine/host/kernels/tiles.hpp"
@@ -138,7 +138,7 @@ class AttentionStep final : public Step {
 
   Attention a_;
   std::int64_t m_, d_, n_, e_, batch_;
-  std::int64_t block_, width_; // number of queries at once; distance between the scores of two keys
+  std::int64_t block_, width_; // number of queries that are computed together; distance between the scores of two keys
   RowStrips keys_;
   ColumnStrips values_;
   Shape mask_shape_;

@@ -1,5 +1,5 @@
-// Exact products of matrices of bytes. Blocks are multiplied as floats, whose sums are exact if few enough terms are
-// added. The sums of blocks are accumulated as integers.
+// Exact products of matrices of bytes. Blocks of the matrices are multiplied as floats. A float sum of integers is
+// exact if few enough terms are added. The sums of blocks are accumulated as integers.
 #pragma once
 
 #include "tasks/engine/host/kernels/elementwise.hpp"
@@ -17,9 +17,9 @@ struct TermRange {
   std::int64_t first, count;
 };
 
-/// Divides the terms of sums into as few ranges as possible. Each term is a constant times a number from -255 to 255.
-/// Within a range floats represent the sum exactly, in any order of addition. magnitude(sum, term) returns the
-/// magnitude of a term's constants, at most 2^40. Returns no range if a single term is too large.
+/// Divides the terms of sums into as few ranges as possible, such that a float represents the sum of a range exactly,
+/// in any order of addition. Each term is a constant times a number from -255 to 255. magnitude(sum, term) must return
+/// the magnitude of a term's constants, at most 2^40. Returns no range if a single term is too large.
 template <class Magnitude>
 std::vector<TermRange> exact_ranges(std::int64_t sums, std::int64_t terms, Magnitude magnitude) {
   constexpr std::int64_t max_sum = (std::int64_t{1} << 24) / 255;
@@ -65,8 +65,8 @@ class ByteProduct {
 
   using Range = TermRange;
 
-  /// Computes y. fill_a(to, rows, depth) writes a part of a as dense floats, and fill_b(to, depth, columns) a part of
-  /// b.
+  /// Computes y. fill_a(to, rows, depth) must write the part of a in these ranges as dense floats to `to`. fill_b(to,
+  /// depth, columns) must write the part of b.
   template <class FillA, class FillB>
   void run(std::uint32_t* y, float* workspace, FillA fill_a, FillB fill_b) const noexcept {
     float *const strips = workspace, *const tiles = strips + strips_, *const a = tiles + tiles_;
@@ -90,7 +90,7 @@ class ByteProduct {
     });
   }
 
-  /// Copies a part of a matrix and converts it to floats. Rows of the matrix are `pitch` elements apart.
+  /// Copies a part of a matrix and converts the elements to floats. Rows of the matrix are `pitch` elements apart.
   static void widen(float* to, const std::int16_t* from, std::int64_t pitch, const Range& rows,
                     const Range& columns) noexcept {
     for (auto row = rows.first; row < rows.first + rows.count; ++row, to += columns.count)

@@ -1,7 +1,7 @@
 // Convolution algorithms, each as a step: matrix products (im2col), Winograd's minimal filtering, interleaved channels
-// for depthwise convolutions, and direct convolution for groups of few channels. All share the description of the
-// geometry and the epilogue (bias, residual, activation). The epilogue is applied to sums in registers, or while the
-// output is in cache.
+// for depthwise convolutions, and direct convolution for groups of few channels. All algorithms use the same
+// description of the geometry and the same epilogue (bias, residual, activation). The epilogue is applied to sums in
+// registers, or while the output is in cache.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -17,7 +17,8 @@ struct ConvGeometry {
   std::int64_t batch = 1, groups = 1;
   std::int64_t in_channels = 1, in_h = 1, in_w = 1;
   std::int64_t out_channels = 1, out_h = 1, out_w = 1;
-  bool bias = false, residual = false; // true: the operand is present after x and weights (bias, then residual)
+  /// True: the operand is present; the operands are x, weights, bias, residual in this order.
+  bool bias = false, residual = false;
   Activation activation;
 
   [[nodiscard]] std::int64_t group_in() const { return in_channels / groups; }
@@ -48,15 +49,15 @@ struct ConvOperands {
   [[nodiscard]] float bias_of(std::int64_t channel) const { return bias ? bias[channel] : 0.0F; }
 };
 
-/// Chooses the algorithm and returns its step. `exact` excludes algorithms that compute with fractions. Sums of
-/// integers are then exact as long as floats represent them.
+/// Chooses the algorithm and returns its step. `exact` excludes algorithms that compute with fractions, so that sums of
+/// integers are exact as long as floats can represent them.
 [[nodiscard]] std::unique_ptr<Step> make_conv(const ConvGeometry& geometry, bool exact = false);
 
 /// Returns a step for any convolution: products of the weights with panels of input windows (im2col).
 [[nodiscard]] std::unique_ptr<Step> make_gemm_conv(const ConvGeometry& geometry);
 
-/// Winograd's F(2x2, 3x3), for 3x3 windows, stride 1 and one group. It needs 2.25 times fewer multiplications. Lavin
-/// and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.1.
+/// Winograd's F(2x2, 3x3), for 3x3 windows, stride 1 and one group. It needs 2.25 times fewer multiplications than a
+/// matrix product. Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015, section 4.1.
 [[nodiscard]] bool winograd_applies(const ConvGeometry& geometry);
 [[nodiscard]] std::unique_ptr<Step> make_winograd_conv(const ConvGeometry& geometry);
 

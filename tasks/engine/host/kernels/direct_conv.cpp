@@ -10,20 +10,21 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr int channels_at_once = 4;
-constexpr std::int64_t max_channels = 16, max_pairs = 256; // of a group: for more of them, matrix products are faster
+/// Limits of is_thin() for a group: channels, and input times output channels; above them, matrix products are faster.
+constexpr std::int64_t max_channels = 16, max_pairs = 256;
 constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; // limit the padded input copy
-constexpr std::int64_t band_floats = 4096; // of inputs at once, which then stay in the level 1 cache
-constexpr std::int64_t max_groups = 8;     // groups that are computed at once
+constexpr std::int64_t band_floats = 4096; // size of the inputs of a band, which then stay in the level 1 cache
+constexpr std::int64_t max_groups = 8;     // maximum number of groups that are computed together
 constexpr std::int64_t min_rows = 16;      // minimum number of output rows in a band, if the picture has as many
-constexpr std::int64_t slack = 4 * lanes;  // space after data that is accessed in whole vectors
+constexpr std::int64_t slack = 4 * lanes;  // space after data, because the data is accessed in whole vectors
 
 struct Taps {
   const std::int64_t* offsets;
   std::int64_t count;
 };
 
-/// Computes y[j][i] for `channels` outputs j and `vectors` vectors of pixels i. y[j][i] is the sum over inputs and taps
-/// of weights[j][input][tap] * x[input * plane + offsets[tap] + i].
+/// Computes y[j][i] for `channels` outputs j and `vectors` vectors of pixels i. y[j][i] is the sum of
+/// weights[j][input][tap] * x[input * plane + offsets[tap] + i] over all inputs and taps.
 template <std::size_t channels, std::size_t vectors>
 RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int64_t plane, const Taps& taps,
                                   const float* weights, float* y, std::int64_t pitch_y) {
@@ -43,15 +44,16 @@ RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int6
     for (std::size_t v = 0; v < vectors; ++v) store(y + v * lanes, sums[j][v]);
 }
 
-/// The number of adjacent vectors of sums, which the number of registers limits. With AVX-512 a register is as wide as
-/// a vector.
+/// The number of adjacent vectors of sums. The number of registers limits it. With AVX-512 a register is as wide as a
+/// vector.
 #if defined(__aarch64__)
 constexpr std::size_t across = 1;
 #else
 constexpr std::size_t across = 2;
 #endif
 
-/// Computes `channels` outputs of n pixels, so many sums at once that they hide the latency of each addition.
+/// Computes `channels` outputs of n pixels. It computes so many sums at once that they hide the latency of each
+/// addition.
 RTEXEC_VECTORISED void convolve(std::int64_t channels, const float* x, std::int64_t inputs, std::int64_t plane,
                                 const Taps& taps, const float* weights, float* y, std::int64_t pitch_y,
                                 std::int64_t n) noexcept {
@@ -114,7 +116,7 @@ RTEXEC_INLINE void convolve_band(const float* x, std::int64_t width, const std::
   if (rows > 0) convolve_rows<kernel, 1>(x, width, offsets, weights, y, pitch_y, columns);
 }
 
-/// True if there are so few channels that matrix multiplication would use each panel of input windows too rarely.
+/// True if the channels are so few that a matrix product would use each panel of input windows too rarely.
 bool is_thin(const ConvGeometry& g) {
   const auto in = g.group_in(), out = g.group_out();
   if (g.groups > 1) return in * out <= max_pairs;
@@ -135,7 +137,7 @@ RTEXEC_VECTORISED void convolve_shared(std::int64_t kernel, const float* x, std:
   else convolve_band<7>(x, width, offsets, weights, y, pitch_y, columns, rows);
 }
 
-/// Half a vector, for rows that are not longer than that.
+/// Half a vector, for rows that are at most this long.
 using Half = float __attribute__((vector_size(32)));
 constexpr std::int64_t half = lanes / 2;
 
@@ -156,15 +158,15 @@ RTEXEC_INLINE void copy_rows_by(float* to, std::int64_t pitch_to, const float* f
     }
 }
 
-/// Copies rows in whole vectors. What a vector writes after the end of a row is overwritten by the next row. Nothing
-/// beyond the last row is read or written.
+/// Copies rows in whole vectors. If a vector extends beyond the end of a row, the next row overwrites the excess.
+/// Nothing beyond the last row is read or written.
 RTEXEC_VECTORISED void copy_rows(float* to, std::int64_t pitch_to, const float* from, std::int64_t pitch_from,
                                  std::int64_t width, std::int64_t rows) noexcept {
   if (width <= half) copy_rows_by<Half>(to, pitch_to, from, pitch_from, width, rows);
   else copy_rows_by<Vector>(to, pitch_to, from, pitch_from, width, rows);
 }
 
-/// Rows of a picture that are to be copied, and the distance between rows at the destination.
+/// Rows of a picture that must be copied, and the distance between rows at the destination.
 struct Rows {
   const float* from;
   std::int64_t pitch_from, width, count;
@@ -187,14 +189,15 @@ template <class V> RTEXEC_INLINE void pad_rows_by(float* to, const Rows& rows, s
   }
 }
 
-/// Copies rows. In each row it writes zeros from column `kept` on, one vector of them, which may reach into the next
+/// Copies rows, and writes one vector of zeros into each row from column `kept` on. The zeros may extend into the next
 /// row.
 RTEXEC_VECTORISED void pad_rows(float* to, const Rows& rows, std::int64_t kept) noexcept {
   if (rows.width <= half && rows.pitch_to - kept <= half) pad_rows_by<Half>(to, rows, kept);
   else pad_rows_by<Vector>(to, rows, kept);
 }
 
-/// Copies rows like pad_rows(), but separates the elements: to_even[i] = from[2 i], to_odd[i] = from[2 i + 1].
+/// Copies rows as pad_rows() does, but separates even and odd elements: to_even[i] = from[2 i], to_odd[i] = from[2 i +
+/// 1].
 RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float* to_odd, std::int64_t kept_odd,
                                   const Rows& rows) noexcept {
   const float* from = rows.from;
@@ -211,9 +214,9 @@ RTEXEC_VECTORISED void split_rows(float* to_even, std::int64_t kept_even, float*
   }
 }
 
-/// A direct convolution. The padded input is divided into stride_h * stride_w phases: a phase holds every stride-th row
-/// and column. So every tap reads contiguous floats for any stride. Rows follow each other without a gap: outputs are
-/// computed as one long line, in which a few outputs between the rows are not used.
+/// A direct convolution. The padded input is divided into stride_h * stride_w phases; a phase holds every stride-th row
+/// and column. Therefore every tap reads contiguous floats for any stride. Rows follow each other without a gap.
+/// Outputs are computed as one long line, in which a few outputs between the rows are not used.
 class DirectConv final : public Step {
  public:
   explicit DirectConv(const ConvGeometry& geometry) : g_(geometry) {
@@ -233,7 +236,7 @@ class DirectConv final : public Step {
                            v / w.stride_w);
       }
     shares_rows_ = shares_rows(g_);
-    // Rows of at most one vector may be contiguous: the next row overwrites the excess of a row.
+    // Output rows of at most one vector may be contiguous: the next row overwrites the excess of the previous row.
     pitch_ = !shares_rows_ ? width_ : g_.out_w <= lanes ? g_.out_w : rounded_up(g_.out_w, lanes);
     line_ = rounded_up((rows_ - 1) * pitch_ + g_.out_w, lanes) + slack;
     if (g_.group_in() == 1 && g_.group_out() == 1)
@@ -258,7 +261,7 @@ class DirectConv final : public Step {
   }
 
  private:
-  /// Returns the number of padded input channels that are held at once.
+  /// Returns the number of padded input channels that are in the workspace at the same time.
   [[nodiscard]] std::int64_t planes() const { return g_.group_in() * groups_at_once_; }
 
   /// Computes several groups of one channel each. Each of the three stages processes all groups before the next stage
@@ -266,7 +269,8 @@ class DirectConv final : public Step {
   void run_channels(const ConvOperands& o, std::int64_t image, std::int64_t first, std::int64_t count, std::int64_t row,
                     std::int64_t rows) const noexcept {
     float* lines = o.workspace + planes() * plane_ + slack;
-    const auto channel = image * g_.out_channels + first; // index of the first output channel, and of its input channel
+    // Number of the first output channel, and of the first input channel.
+    const auto channel = image * g_.out_channels + first;
     for (std::int64_t c = 0; c < count; ++c)
       split_phases(o.workspace + c * plane_, o.x + (channel + c) * g_.in_plane(), row);
     for (std::int64_t c = 0; c < count; ++c)
@@ -311,7 +315,7 @@ class DirectConv final : public Step {
       finish(g_.activation, o.y + at, line + row * pitch_, bias, o.residual + at, static_cast<std::size_t>(g_.out_w));
   }
 
-  /// Divides the padded input into phases. The element (r, c) of phase (p, q) is element ((row + r) * stride_h + p, c *
+  /// Divides the padded input into phases. Element (r, c) of phase (p, q) is the element ((row + r) * stride_h + p, c *
   /// stride_w + q) of the padded input.
   void split_phases(float* out, const float* x, std::int64_t row) const noexcept {
     const auto& w = g_.window;
@@ -331,7 +335,7 @@ class DirectConv final : public Step {
     }
   }
 
-  /// Copies rows and divides their columns into all phases. The first phase begins at `out`.
+  /// Copies rows and distributes their columns to the phases. The first phase begins at `out`.
   void split_columns(float* out, const Rows& rows) const noexcept {
     const auto stride = g_.window.stride_w, left = g_.window.pad_left;
     if (stride == 1) return pad_rows(out + left, rows, std::min(g_.in_w, width_ - left));
@@ -350,12 +354,12 @@ class DirectConv final : public Step {
 
   ConvGeometry g_;
   std::int64_t width_ = 0;   // floats of a row of a phase
-  std::int64_t phase_ = 0;   // floats from one phase to the next
+  std::int64_t phase_ = 0;   // floats from the beginning of a phase to the beginning of the next phase
   std::int64_t plane_ = 0;   // floats of all phases of a channel
   bool shares_rows_ = false; // true: each input row is read once for several output rows
   std::int64_t rows_ = 0;    // output rows in a band
-  std::int64_t pitch_ = 0;   // floats from one output row to the next
-  std::int64_t line_ = 0;    // floats for the outputs of a channel, including those between rows
+  std::int64_t pitch_ = 0;   // floats from the beginning of an output row to the beginning of the next row
+  std::int64_t line_ = 0;    // floats for the outputs of a channel, including the unused outputs between rows
   std::int64_t groups_at_once_ = 1;
   std::vector<std::int64_t> offsets_; // offset of each tap
 };

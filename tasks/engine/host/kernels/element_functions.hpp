@@ -10,17 +10,18 @@
 
 namespace rtexec::tasks::kernels {
 
-/// The parts of e^x = 2^n e^r: e^r and n. n is not converted to an integer; it is in the low bits of a float's bit
-/// pattern.
+/// The parts of e^x = 2^n e^r: e^r and n. n is an integer in the low bits of a float's bit pattern; it is not
+/// converted.
 struct Exponential {
   float e_r;
-  std::int32_t n; // n is in the low bits; the high bits are those of `rounder`
+  std::int32_t n; // the low bits are n; the high bits are the bits of `rounder`
 };
 
 /// Splits x = n ln 2 + r and evaluates a polynomial in r (Cephes expf), for x from -110 to 90.
 RTEXEC_INLINE Exponential exponential_parts(float x) {
   constexpr float log2_e = 1.44269504F, ln2_high = 0.693359375F, ln2_low = -2.12194440e-4F;
-  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it holds the nearest integer in its low bits
+  /// 1.5 * 2^23: if a number is added, the low bits of the sum are the nearest integer.
+  constexpr float rounder = 12582912.0F;
   const float shifted = x * log2_e + rounder;
   const float n = shifted - rounder;
   const float r = x - n * ln2_high - n * ln2_low;
@@ -33,13 +34,13 @@ RTEXEC_INLINE Exponential exponential_parts(float x) {
   return {p * r * r + r + 1.0F, std::bit_cast<std::int32_t>(shifted)};
 }
 
-/// Returns e^x within 2 units in the last place. 2^n is applied as two factors, so that results may be subnormal or
+/// Returns e^x within 2 units in the last place. 2^n is applied as two factors, because results may be subnormal or
 /// infinite.
 RTEXEC_INLINE float exponential(float x) {
   x = x < -110.0F ? -110.0F : x;
   x = x > 90.0F ? 90.0F : x;
   const auto [e_r, n] = exponential_parts(x);
-  const auto exponent = n - 0x4b400000; // subtracts the bits of `rounder`
+  const auto exponent = n - 0x4b400000; // subtracts the bit pattern of `rounder`
   const auto half = exponent >> 1;
   const auto first = std::bit_cast<float>((half + 127) << 23),
              second = std::bit_cast<float>((exponent - half + 127) << 23);
@@ -51,7 +52,8 @@ RTEXEC_INLINE float bounded_exponential(float x) {
   x = x < -87.0F ? -87.0F : x;
   x = x > 88.0F ? 88.0F : x;
   const auto [e_r, n] = exponential_parts(x);
-  return e_r * std::bit_cast<float>((static_cast<std::uint32_t>(n) << 23) + 0x3f800000U); // shifts `rounder` out
+  /// The shift discards the bits of `rounder`.
+  return e_r * std::bit_cast<float>((static_cast<std::uint32_t>(n) << 23) + 0x3f800000U);
 }
 
 RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential(-x)); }
@@ -59,8 +61,8 @@ RTEXEC_INLINE float sigmoid(float x) { return 1.0F / (1.0F + bounded_exponential
 RTEXEC_INLINE float at_least(float x, float low) { return x < low ? low : x; }
 RTEXEC_INLINE float at_most(float x, float high) { return x > high ? high : x; }
 
-/// Rounds to the nearest integer, ties to even. It adds and subtracts 2^23, from which on floats have no fraction. The
-/// result keeps the sign of x, also if it is zero.
+/// Rounds to the nearest integer, ties to even. Adds and subtracts 2^23, since floats of at least 2^23 have no
+/// fraction. The result keeps the sign of x, even if it is zero.
 RTEXEC_INLINE float rounded(float x) {
   constexpr float whole = 8388608.0F;
   const float size = std::abs(x);
@@ -108,7 +110,8 @@ RTEXEC_INLINE float mish(float x) {
   return x * (n / (n + 2.0F));
 }
 
-/// Applies an activation whose kind is known at compile time, so that loops have no branch. NaN stays NaN.
+/// Applies an activation whose kind is known at compile time, so that loops contain no branch on the kind. NaN stays
+/// NaN.
 template <Activation::Kind kind>
 RTEXEC_INLINE float activate(float x, [[maybe_unused]] float a, [[maybe_unused]] float b) {
   using enum Activation::Kind;

@@ -29,7 +29,8 @@ class ActivationStep final : public Step {
   std::size_t count_;
 };
 
-/// Calls f(first, count) for consecutive parts of the elements. A part stays in the level 1 cache between operations.
+/// Calls f(first, count) for consecutive pieces of the elements. A piece is small enough to stay in the level 1 cache
+/// between two operations on it.
 template <class F> void each_piece(std::size_t count, F f) {
   constexpr std::size_t piece = 2048;
   for (std::size_t i = 0; i < count; i += piece) f(i, std::min(piece, count - i));
@@ -92,7 +93,7 @@ class BinaryStep final : public Step {
   Binary::Kind kind_;
   Activation activation_;
   Loops<3> loops_;
-  std::array<bool, 2> whole_; // true: the operand is not broadcast
+  std::array<bool, 2> whole_; // for each operand, true if it is not broadcast
 };
 
 class MultiplyAddStep final : public Step {
@@ -125,7 +126,7 @@ class MultiplyAddStep final : public Step {
   float alpha_;
   Activation activation_;
   Loops<4> loops_;
-  std::array<bool, 2> whole_; // true: the operand is not broadcast
+  std::array<bool, 2> whole_; // for a and b, true if the operand is not broadcast
 };
 
 class ScaleShiftStep final : public Step {
@@ -152,7 +153,7 @@ class ScaleShiftStep final : public Step {
   }
 
  private:
-  /// Scales and shifts images that have one element for each channel.
+  /// Scales and shifts images that have only one element for each channel.
   void scale_shift_row(float* y, const float* x, const float* scale, const float* shift) const noexcept {
     const auto n = static_cast<std::size_t>(channels_);
     combine(Binary::Kind::multiply, y, x, 1, scale, 1, n);

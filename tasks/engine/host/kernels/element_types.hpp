@@ -18,8 +18,8 @@ template <class F> decltype(auto) for_element(ElementType type, F&& f) {
   return for_integer(type, std::forward<F>(f));
 }
 
-/// Calls f.operator()<T>() with a type T as wide as the stored elements. Only for operations that move elements.
-/// Elements of four bytes are moved as float, for which there are vectorised kernels.
+/// Calls f.operator()<T>() with a type T that has the size of the stored elements. Use it only for operations that move
+/// elements. Elements of four bytes are moved as float, for which there are vectorised kernels.
 template <class F> decltype(auto) for_width(ElementType type, F&& f) {
   switch (stored_size(type)) {
   case 1: return f.template operator()<std::uint8_t>();

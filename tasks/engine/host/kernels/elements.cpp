@@ -43,7 +43,7 @@ void to_float16(std::byte* to, const float* from, std::size_t count) noexcept {
 
 } // namespace
 
-// The address of a tensor without elements may be null, which memcpy() does not accept.
+// The address of a tensor without elements may be null, and memcpy() does not accept null.
 void to_floats(float* to, ElementType type, const std::byte* from, std::size_t count) noexcept {
   if (count == 0) return;
   switch (type) {

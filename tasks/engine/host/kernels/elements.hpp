@@ -1,5 +1,5 @@
-// Converts elements of inputs and outputs to and from the engine's representation. Does not allocate; safe on any
-// thread.
+// Converts elements of inputs and outputs to and from the engine's representation. The functions do not allocate, and
+// any thread may call them.
 #pragma once
 
 #include <rtexec/tensor.hpp>

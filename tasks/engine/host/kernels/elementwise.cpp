@@ -41,7 +41,8 @@ RTEXEC_VECTORISED void activate_commonly(Activation f, float* y, const float* x,
 }
 
 template <class T> RTEXEC_INLINE void quantise_as(const Quantise& to, T* y, const float* x, std::size_t n) {
-  constexpr float rounder = 12582912.0F; // 1.5 * 2^23: a sum with it has no fraction, which rounds
+  // 1.5 * 2^23: the sum of a number and it has no fraction, so the addition rounds.
+  constexpr float rounder = 12582912.0F;
   const float low = to.low - to.zero, high = to.high - to.zero, scale = to.scale, zero = to.zero;
   each(
       n, [=](std::size_t i) __attribute__((always_inline)) {
@@ -140,7 +141,7 @@ RTEXEC_VECTORISED void combine(Binary::Kind kind, float* y, const float* a, std:
   case modulo: return with([](float p, float q) __attribute__((always_inline)) { return kernels::modulo(p, q); });
   case remainder: return with([](float p, float q) __attribute__((always_inline)) { return std::fmod(p, q); });
   case slope: return with([](float p, float q) __attribute__((always_inline)) { return p < 0.0F ? p * q : p; });
-  default: return; // comparisons and integer operations have their own steps
+  default: return; // comparisons and integer operations are computed by steps of their own
   }
 }
 
@@ -192,7 +193,8 @@ RTEXEC_VECTORISED void divide_by_power(float* y, const float* x, const float* su
   }
 }
 
-/// Returns one element of x by applying `choose` (maximum or minimum) to pairs.
+/// Returns an element of x: the result of applying `choose` (maximum or minimum) to pairs of elements until one is
+/// left.
 template <class Choose> RTEXEC_INLINE float chosen(const float* x, std::size_t n, Choose choose) {
   constexpr std::size_t parts = 2 * lanes;
   float best[parts];

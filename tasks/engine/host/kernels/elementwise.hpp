@@ -1,4 +1,5 @@
-// Loops over contiguous elements. y may be the same array as an operand, but must not overlap an operand otherwise.
+// Loops over contiguous elements. y may be the same array as an operand, but must not overlap an operand in any other
+// way.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -8,7 +9,8 @@
 
 namespace rtexec::tasks::kernels {
 
-/// Computes y = f(x) for any kind of activation. The other functions of this file take common kinds only (is_common()).
+/// Computes y = f(x) for any kind of activation. All other functions of this file accept only common kinds
+/// (is_common()).
 void activate(Activation f, float* y, const float* x, std::size_t n) noexcept;
 /// Computes y = f(x + bias + residual); `residual` may be null.
 void finish(Activation f, float* y, const float* x, float bias, const float* residual, std::size_t n) noexcept;

@@ -12,7 +12,7 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t panel_at_once = 128 * 1024; // floats of a panel: half of a common level 2 cache
+constexpr std::int64_t panel_at_once = 128 * 1024; // maximum size of a panel: half of a common level 2 cache
 constexpr std::int64_t max_rows = 64;              // each in a page of its own: the entries of a common level 1 TLB
 constexpr std::int64_t depth_at_once = 256;        // terms of a strip of channels: half of a level 1 cache
 constexpr std::int64_t min_pixels = 96, max_pixels = 512;
@@ -23,7 +23,7 @@ bool is_pointwise(const ConvGeometry& g) {
          g.in_h == g.out_h && g.in_w == g.out_w;
 }
 
-/// True if channels fill the columns of tiles better than pixels do, as is the case for small pictures.
+/// True if channels fill the columns of tiles better than pixels do. This is the case for small pictures.
 bool channels_fill_better(const ConvGeometry& g) {
   const auto step = tile_shape().step;
   const auto channels = g.group_out(), pixels = g.out_plane();
@@ -41,7 +41,7 @@ struct Range {
 struct Direction {
   std::int64_t taps, stride, pad, dilation, in;
 
-  /// Returns the taps that are inside the input for at least one output from `first_output` to `last_output`.
+  /// Returns the taps that are inside the input for at least one output in [first_output, last_output].
   [[nodiscard]] Range inside(std::int64_t first_output, std::int64_t last_output) const {
     const auto is_inside = [&](std::int64_t tap) {
       for (auto output = first_output; output <= last_output; ++output) {
@@ -64,9 +64,9 @@ Direction across(const ConvGeometry& g) {
   return {g.window.kernel_w, g.window.stride_w, g.window.pad_left, g.window.dilation_w, g.in_w};
 }
 
-/// A convolution as a product of weights and panels of input windows. A panel has one row for each tap and input
-/// channel, and one column for each output pixel. Taps that only meet padding are omitted. The columns of tiles are
-/// pixels or, if there are few pixels, channels.
+/// A convolution as a product of weights and panels of input windows. A panel has a row for each tap and input channel,
+/// and a column for each output pixel. Taps that read only padding are omitted. The columns of tiles are pixels or, if
+/// there are few pixels, channels.
 class GemmConv final : public Step {
  public:
   explicit GemmConv(const ConvGeometry& geometry)
@@ -129,7 +129,8 @@ class GemmConv final : public Step {
     Range taps;
   };
 
-  /// Returns the block that begins at `pixel`. If the window is dilated, the block covers only rows with the same taps.
+  /// Returns the block that begins at `pixel`. If the window is dilated, all rows of the block have the same vertical
+  /// taps inside the input.
   [[nodiscard]] Block block_at(std::int64_t pixel) const {
     const auto width = tile_shape().columns, left = g_.out_plane() - pixel;
     Block block{pixel, std::min(balanced_block((left + width - 1) / width, pixels_ / width) * width, left),
@@ -150,8 +151,8 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t panel_floats() const {
     return (pixels_ + (channels_across_ ? tile_shape().rows : 0)) * depth_;
   }
-  /// Returns the floats of workspace after the panel. They hold one row of a panel and the excess written after it, or
-  /// the sums of a strip of channels.
+  /// Returns the number of floats of workspace after the panel. They hold one row of a panel and the excess that is
+  /// written after the row, or the sums of a strip of channels.
   [[nodiscard]] std::int64_t line_floats() const {
     return channels_across_ ? pixels_ * strip_ : std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
   }
@@ -164,7 +165,7 @@ class GemmConv final : public Step {
     const float* weights = o.weights + group * packed_group();
     if (reads_rows_) return multiply_rows(o, outputs, x + block.pixel, weights);
     const auto strip = channels_across_ ? balanced_block(block.pixels, tile_shape().rows) : tile_shape().columns;
-    const bool is_strip = pointwise_ && g_.in_plane() == strip; // the input is a strip already
+    const bool is_strip = pointwise_ && g_.in_plane() == strip; // true: the input already is a strip
     const float* panel = is_strip ? x : o.workspace;
     if (!is_strip) fill_strips(o.workspace, strip, x, block);
     if (channels_across_) multiply_across(o, outputs, strip, panel, weights);
@@ -173,21 +174,21 @@ class GemmConv final : public Step {
 
   /// The outputs of a group that one block computes.
   struct Outputs {
-    std::int64_t at; // offset of the first pixel of the first channel in y
+    std::int64_t at; // offset in y of the first pixel of the first channel
     std::int64_t channel;
     std::int64_t pixels;
     std::int64_t depth, skipped; // depth of the matrix product; depth of the weights before it
   };
 
-  /// Returns the epilogue that tiles apply. A later pass applies activations that are not bounds. If channels are the
-  /// columns of tiles, that pass also adds a residual and applies the bounds after it.
+  /// Returns the epilogue that tiles apply. A later pass applies an activation that is not a clamp to bounds. If
+  /// channels are the columns of tiles, that pass also adds a residual, and applies the bounds after the residual.
   [[nodiscard]] TileEnd end_of(const ConvOperands& o) const {
     TileEnd end;
     if (!o.residual || !channels_across_) end.bounds = bounds_.value_or(Bounds{});
     return end;
   }
 
-  /// Applies the rest of the epilogue to `count` channels from `begin` on, while they are in cache.
+  /// Applies the rest of the epilogue to `count` channels, beginning with channel `begin`, while they are in cache.
   void finish_channels(const ConvOperands& o, const Outputs& outputs, std::int64_t begin,
                        std::int64_t count) const noexcept {
     const bool adds = o.residual && channels_across_;
@@ -220,8 +221,8 @@ class GemmConv final : public Step {
     }
   }
 
-  /// Multiplies the weights with the input itself, without a panel, as far as whole tiles fit into it. Packs only the
-  /// last columns.
+  /// Multiplies the weights with the input itself, without a panel, for all whole tiles. Packs only the columns after
+  /// the last whole tile.
   void multiply_rows(const ConvOperands& o, const Outputs& outputs, const float* x,
                      const float* weights) const noexcept {
     const auto width = tile_shape().columns;
@@ -235,7 +236,8 @@ class GemmConv final : public Step {
         const auto at = outputs.at + channel * g_.out_plane() + pixel;
         if (o.bias) end.row_bias = o.bias + outputs.channel + channel;
         if (o.residual) end.residual = o.residual + at;
-        const auto line = channel / strip_ * Ahead::line; // this tile prefetches one line of the next tile
+        // The tile of this channel prefetches one line of the next tile.
+        const auto line = channel / strip_ * Ahead::line;
         multiply_tile(
             {depth_, weights + channel * depth_, channels, whole ? x + pixel : o.workspace, 1, &end,
              whole ? g_.in_plane() : 0, Ahead{line < width ? x + pixel + width + line : nullptr, g_.in_plane()}},

@@ -1,4 +1,4 @@
-// Steps that gather elements at int64 indices, or scatter elements to them.
+// Steps that gather elements at int64 indices, or scatter elements to int64 indices.
 #include "tasks/engine/host/kernels/arithmetic.hpp"
 #include "tasks/engine/host/kernels/element_types.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
@@ -23,8 +23,8 @@ template <class T> void copy(T* y, const T* x, std::int64_t n) noexcept {
   std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-/// Returns an index inside a dimension of `size`. Negative indices count from the end; indices outside the dimension
-/// are clamped.
+/// Returns an index inside a dimension of `size` elements. A negative value counts from the end. A value outside the
+/// dimension is clamped.
 Index index_of(Index value, std::int64_t size) noexcept {
   return std::clamp(value < 0 ? value + size : value, Index{0}, size - 1);
 }

@@ -56,8 +56,8 @@ class IntegerConvStep final : public Step {
     }
   }
 
-  /// Writes `count` elements of an input row, every stride-th one from index `first` on. Elements outside the row are
-  /// zeros.
+  /// Writes `count` elements of an input row: every stride-th element, beginning with index `first`. Elements outside
+  /// the row are zeros.
   void fill_row(float* to, const std::int16_t* x, std::int64_t first, std::int64_t count) const noexcept {
     const auto inside = [&](std::int64_t i) {
       const auto from = first + i * w_.stride_w;
@@ -77,8 +77,8 @@ class IntegerConvStep final : public Step {
   ByteProduct product_; // the product for one group
 };
 
-/// A convolution with constant weights, as one or more convolutions of floats. Each covers as many input channels as
-/// floats can sum exactly.
+/// A convolution with constant weights, computed as one or more convolutions of floats. Each of these parts has as many
+/// input channels as floats can sum exactly.
 class ConstantConvStep final : public Step {
  public:
   /// `geometry` describes the convolution of one image.
@@ -179,7 +179,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const IntegerConv& c
                                 .out_w = y[3],
                                 .activation = {}};
     const auto channels = exact_channels(weights.integers, geometry);
-    // With more than one group, a part of all groups' channels is not contiguous.
+    // With more than one group, the channels of a part are not contiguous over all groups.
     if (channels.size() == 1 || (channels.size() > 1 && geometry.groups == 1))
       return std::make_unique<ConstantConvStep>(geometry, x[0], channels);
   }

@@ -14,7 +14,7 @@ struct Sizes {
   std::int64_t m, k, n;
 };
 
-/// Computes y [m, n] = a [m, k] b [k, n], row by row: the innermost loop runs along rows of b and y.
+/// Computes y [m, n] = a [m, k] b [k, n], row by row. The innermost loop runs along rows of b and y.
 template <class T> RTEXEC_INLINE void multiply_rows(const Sizes& s, T* y, const T* a, const T* b) noexcept {
   for (std::int64_t i = 0; i < s.m; ++i) {
     T* const row = y + i * s.n;
@@ -28,7 +28,7 @@ template <class T> RTEXEC_INLINE void multiply_rows(const Sizes& s, T* y, const 
   }
 }
 
-// There is one overload for each type, because the attribute target_clones applies to functions, not to templates.
+// There is an overload for each type, because the attribute target_clones applies to functions, not to templates.
 RTEXEC_VECTORISED void multiply(const Sizes& s, std::uint32_t* y, const std::uint32_t* a,
                                 const std::uint32_t* b) noexcept {
   multiply_rows(s, y, a, b);
@@ -38,7 +38,7 @@ RTEXEC_VECTORISED void multiply(const Sizes& s, std::uint64_t* y, const std::uin
   multiply_rows(s, y, a, b);
 }
 
-/// A product modulo 2^n. Signed integers are multiplied as unsigned ones, which gives the same bits.
+/// A product modulo 2^n. Signed integers are multiplied as unsigned integers, which gives the same bits.
 template <class T> struct ModularProduct {
   Sizes sizes;
   using In = T;
@@ -88,8 +88,8 @@ template <class MatMul> class IntegerMatMulStep final : public Step {
 
  private:
   static Shape batches_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
-  /// Returns the strides of an operand's matrices over the batch dimensions of the product, to which they are
-  /// broadcast.
+  /// Returns the strides of an operand's matrices over the batch dimensions of the product. The operand's own batch
+  /// dimensions are broadcast to these dimensions.
   static std::vector<std::int64_t> places(const Shape& of, const Shape& y) {
     auto strides = dense_strides(of);
     strides.resize(of.size() - 2);
@@ -100,8 +100,8 @@ template <class MatMul> class IntegerMatMulStep final : public Step {
   Loops<3> batches_;
 };
 
-/// A product of bytes minus their zero points with one constant matrix of the same kind. It is computed as one or more
-/// products of floats. Each covers as many terms as floats can sum exactly.
+/// A product of bytes minus their zero points with one constant matrix of such values. It is computed as one or more
+/// products of floats. Each of these parts has as many terms as floats can sum exactly.
 class ConstantMatMulStep final : public Step {
  public:
   ConstantMatMulStep(const Sizes& sizes, const std::vector<TermRange>& terms)
@@ -161,7 +161,7 @@ class ConstantMatMulStep final : public Step {
   [[nodiscard]] std::int64_t y_floats() const { return rounded_up(rows_ * s_.n, 16); }
 
   Sizes s_;
-  std::int64_t rows_; // number of rows that are computed at once
+  std::int64_t rows_; // number of rows that are computed together
   std::int64_t depth_ = 0, tiles_ = 0;
   std::size_t packed_ = 0;
   std::vector<Part> parts_;

@@ -69,7 +69,7 @@ class Pairs {
   static constexpr std::size_t piece = 128; // elements
 
   /// An operand along the innermost loop, in portions of `piece` elements. For a broadcast operand a portion holds
-  /// copies of its one element.
+  /// copies of the operand's single element.
   template <class T> class Line {
    public:
     Line(const T* at, std::int64_t step, std::size_t n) : at_(step == 0 ? same_ : at), step_(step == 0 ? 0 : piece) {
@@ -90,7 +90,7 @@ class Pairs {
         whole_{a == y, b == y} {}
 
   Loops<3> loops_;
-  std::array<bool, 2> whole_; // true: the operand is not broadcast
+  std::array<bool, 2> whole_; // for each operand, true if it is not broadcast
 };
 
 template <class T> class ComparisonStep final : public Step {
@@ -192,7 +192,8 @@ template <class T> class WhereStep final : public Step {
 
  private:
   Loops<4> loops_;
-  std::array<bool, 3> whole_; // true: the operand is not broadcast, and its elements are as wide as the output's
+  /// For each operand, true if it is not broadcast and its elements are as wide as the output's.
+  std::array<bool, 3> whole_;
 };
 
 } // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Lanes::Kind;
 
-constexpr std::int64_t few_columns = 7; // computed at once: small pictures often have 7 or 14 columns
+constexpr std::int64_t few_columns = 7; // columns computed together: small pictures often have 7 or 14 columns
 
 template <std::size_t floats> struct Register {
   typedef float Type __attribute__((vector_size(floats * sizeof(float))));
@@ -23,7 +23,7 @@ template <Kind kind, class R> RTEXEC_INLINE void take(R& sum, const R& pixel, [[
   else sum += pixel;
 }
 
-/// The geometry of a window as compile-time constants, which are the same in both directions.
+/// The geometry of a window as compile-time constants, which apply to both directions.
 struct Moves {
   std::size_t kernel, stride = 1, dilation = 1;
 };
@@ -33,7 +33,7 @@ struct OutputColumns {
   const float* x; // input row of the first vertical tap
   Rows taps;
   std::int64_t left;           // input column of the first tap of the first window
-  std::int64_t pixel, columns; // first output pixel; number of columns that are used
+  std::int64_t pixel, columns; // number of the first output pixel; number of output columns that are used
 };
 
 template <std::size_t floats, Kind kind, Moves moves, std::size_t columns>
@@ -76,7 +76,7 @@ RTEXEC_INLINE void run_columns(const Lanes& l, const OutputColumns& at, float* y
   }
 }
 
-/// A band of output rows, and the input that it reads, whose first row is `x_first`.
+/// A band of output rows, with the input that it reads. The input begins with row `x_first`.
 struct Band {
   const float* x;
   std::int64_t x_first;
@@ -101,8 +101,8 @@ RTEXEC_INLINE void run_rows(const Lanes& l, const Band& band) {
   }
 }
 
-/// Computes a band. Computes twice as many columns at once if that fits the length of the rows and there are enough
-/// registers.
+/// Computes a band. Computes twice as many columns together if that number fits the length of the rows and there are
+/// enough registers.
 template <std::size_t floats, Kind kind, Moves moves> RTEXEC_INLINE void run_moves(const Lanes& l, const Band& band) {
   if constexpr (floats == 16)
     if (rounded_up(l.out_w, few_columns) % (2 * few_columns) == 0)

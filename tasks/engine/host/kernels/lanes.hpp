@@ -1,5 +1,5 @@
 // Convolution and pooling with sliding windows over interleaved channels: each lane of a vector register computes one
-// channel. Short rows need no special case, and taps outside a picture are skipped.
+// channel. Rows need not fill a vector, and taps outside a picture are skipped.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"

@@ -12,9 +12,10 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t band_floats = 64 * 1024; // of inputs and outputs at once: a quarter of a common level 2 cache
+/// Size of a band's inputs and outputs: a quarter of a common level 2 cache.
+constexpr std::int64_t band_floats = 64 * 1024;
 
-/// Moves a window over as many pictures at once as a vector has lanes. It proceeds in bands of rows.
+/// Moves a window over a group of pictures, one picture for each lane of a vector. Proceeds in bands of rows.
 class Bands {
  public:
   Bands(const Window& window, std::int64_t in_h, std::int64_t in_w, std::int64_t out_h, std::int64_t out_w)
@@ -33,8 +34,9 @@ class Bands {
   /// Returns the size of the workspace in floats.
   [[nodiscard]] std::int64_t workspace() const { return lanes_ * (rows_in_ * in_w_ + rows_ * out_w_); }
 
-  /// Computes the outputs. Calls `finish(y, pixels)` on interleaved outputs before they are transposed to the output.
-  /// Calls `done(pixel, pixels)` when they are in the output. Input rows that two bands need are moved, not read again.
+  /// Computes the outputs. Calls `finish(y, pixels)` on interleaved outputs before they are transposed to `outputs`.
+  /// Calls `done(pixel, pixels)` when these pixels are in `outputs`. Input rows that two consecutive bands need are
+  /// moved in the workspace, not read again.
   template <class Finish, class Done>
   void run(const Lanes& lanes, const float* pictures, float* outputs, float* workspace, Finish finish,
            Done done) const noexcept {
@@ -64,11 +66,11 @@ class Bands {
   Window w_;
   std::int64_t in_h_, in_w_, out_h_, out_w_, lanes_;
   std::int64_t reach_;                  // number of input rows that a window covers
-  std::int64_t rows_ = 1, rows_in_ = 1; // number of output rows in a band; number of input rows that it needs
+  std::int64_t rows_ = 1, rows_in_ = 1; // number of output rows in a band; number of input rows that a band needs
 };
 
-/// Divides pictures into groups of one picture for each lane. If the number of pictures is not a multiple, the last
-/// group overlaps the previous one and computes some pictures again.
+/// Divides pictures into groups of one picture for each lane. If the number of pictures is not a multiple of the number
+/// of lanes, the last group overlaps the previous group and computes some pictures again.
 class Groups {
  public:
   explicit Groups(std::int64_t pictures) : pictures_(pictures) {}

@@ -34,12 +34,12 @@ template <std::size_t operands> class Loops {
   [[nodiscard]] std::size_t count(std::size_t level = 0) const { return static_cast<std::size_t>(loops_[level].count); }
   [[nodiscard]] const Offsets& step(std::size_t level = 0) const { return loops_[level].step; }
 
-  /// Makes the loop at `level` the one directly around the innermost loop. Allowed only if the order of iterations does
-  /// not matter.
+  /// Exchanges the loop at `level` with the loop directly around the innermost loop. The order of iterations must not
+  /// matter.
   void put_second(std::size_t level) { std::swap(loops_[1], loops_[level]); }
 
-  /// Calls f with each operand's offset at the start of each execution of the innermost loop, or of the `inner`
-  /// innermost loops.
+  /// Calls f for each execution of the innermost loop, or of the `inner` innermost loops together. The argument of f is
+  /// the offset in each operand at the start of that execution.
   template <std::size_t inner = 1, class F> void run(F f) const noexcept {
     std::array<std::int64_t, max_rank> index{};
     Offsets at{};

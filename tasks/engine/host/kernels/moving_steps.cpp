@@ -1,4 +1,4 @@
-// Steps that only move elements. They choose their kernel by the width of elements, not by their type.
+// Steps that only move elements. Their kernels depend on the width of elements, not on the type.
 #include "tasks/engine/host/kernels/element_types.hpp"
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/loops.hpp"
@@ -93,7 +93,7 @@ template <class T> class ConcatStep final : public Step {
     std::int64_t at = 0;
     for (std::size_t i = 0; i < lengths_.size(); ++i) {
       const auto length = lengths_[i];
-      if (o.output<T>() + at != o.input<T>(i)) // if equal, the input's producer has written it in place
+      if (o.output<T>() + at != o.input<T>(i)) // if equal, the node that computes the input has written it in place
         for (std::int64_t outer = 0; outer < outer_; ++outer)
           copy(o.output<T>() + outer * pitch_ + at, o.input<T>(i) + outer * length, length);
       at += length;
@@ -102,7 +102,7 @@ template <class T> class ConcatStep final : public Step {
 
  private:
   std::int64_t outer_ = 1, pitch_ = 1;
-  std::vector<std::int64_t> lengths_; // number of elements of each input for one outer index
+  std::vector<std::int64_t> lengths_; // for each input, the number of its elements for one outer index
 };
 
 } // namespace

@@ -102,7 +102,8 @@ template <class T> class CumSumStep final : public Step {
   CumSum r_;
 };
 
-/// Sorts only the elements that are kept, with a heap, which is cheap if these are few.
+/// Computes the indices of the top k elements. Sorts only the elements that are kept, with a heap, which is cheap if
+/// they are few.
 template <class T> class TopKStep final : public Step {
  public:
   explicit TopKStep(const TopK& top) : t_(top) {}

@@ -10,8 +10,8 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-/// The taps of a window that are inside the input, in one direction: first, first + dilation, ..., before `end`. An
-/// average divides by `counted` taps.
+/// The taps of a window that are inside the input, in one direction: first, first + dilation, and so on up to, but
+/// excluding, `end`. An average divides by `counted` taps.
 struct Span {
   std::int64_t first, end, counted;
 };
@@ -20,8 +20,9 @@ struct Span {
 struct Planes {
   Pool pool;
   std::int64_t count, in_h, in_w, out_h, out_w;
-  std::vector<Span> rows;             // by output row
-  std::vector<float> columns_counted; // number of taps to divide by, by output column; padded to whole vectors
+  std::vector<Span> rows; // for each output row
+  /// For each output column, the number of taps by which an average divides; padded to whole vectors.
+  std::vector<float> columns_counted;
 };
 
 struct Maximum {
@@ -34,14 +35,14 @@ struct Sum {
   RTEXEC_INLINE static void take(Vector& v, const Vector& other) { v += other; }
 };
 
-/// Loads a vector from `from`, or only the floats before `end` if these are fewer.
+/// Loads a vector from `from`. If fewer floats precede `end`, loads only these floats.
 RTEXEC_INLINE void load_before(Vector& v, const float* from, const float* end) {
   if (from + lanes <= end) load(v, from);
   else load_part(v, from, end - from);
 }
 
-/// Pools in whole vectors. The next row overwrites what a vector writes after the end of a row. Nothing is written
-/// beyond the last row.
+/// Pools in whole vectors. If a vector extends beyond the end of a row, the next row overwrites the excess. Nothing is
+/// written beyond the last row.
 template <class F> RTEXEC_INLINE void pool_planes(const Planes& p, float* y, const float* x, float* line) {
   const auto& w = p.pool.window;
   const auto plane_size = p.in_h * p.in_w;
@@ -125,7 +126,7 @@ class PoolStep final : public Step {
     const auto skipped = start >= 0 ? 0 : (-start + dilation - 1) / dilation;
     const auto first = start + skipped * dilation, end = std::min(start + (kernel - 1) * dilation + 1, size);
     const auto inside = (end - first + dilation - 1) / dilation;
-    // A window may extend over the padding (ceil_mode).
+    // A window may extend beyond the padding (ceil_mode).
     const auto padded_end = std::min(start + (kernel - 1) * dilation + 1, size + pad_after);
     return {first, end, planes_.pool.count_padding ? (padded_end - start + dilation - 1) / dilation : inside};
   }

@@ -11,7 +11,7 @@ namespace {
 
 const Shape& shape_of(const Graph& graph, TensorId id) { return graph.tensors[id].shape; }
 
-/// Returns the shape of a tensor without its last two dimensions, which are those of matrices.
+/// Returns the shape of a tensor without its last two dimensions, which are the dimensions of matrices.
 Shape outer(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
 /// One or more matrix products. A constant second operand is packed in advance.
@@ -64,8 +64,8 @@ class MatMulStep final : public Step {
   }
 
  private:
-  /// Returns the strides of the matrices of a, b and y in each dimension of `batch`. For a packed b they count packed
-  /// floats.
+  /// Returns the strides of the matrices of a, b and y in each dimension of `batch`. The strides of a packed b count
+  /// packed floats.
   std::array<std::vector<std::int64_t>, 3> strides_of(const Graph& graph, const Node& node, const Shape& batch) const {
     if (batch.empty()) return {};
     const auto of = [&](TensorId id, std::int64_t size) {
@@ -121,9 +121,9 @@ class MatMulStep final : public Step {
   bool residual_;
   float beta_;
   Loops<3> loops_;
-  std::vector<std::int64_t> bias_strides_; // strides of the third input; empty: there is none
+  std::vector<std::int64_t> bias_strides_; // strides of the third input; empty: there is no third input
   bool ends_in_tiles_ = false;             // tiles add bias and residual to their sums
-  std::optional<Bounds> bounds_;           // nullopt: a later pass applies the activation and what remains
+  std::optional<Bounds> bounds_;           // nullopt: a later pass applies the activation and the rest of the epilogue
 };
 
 } // namespace
@@ -147,7 +147,7 @@ StepPointer make_step(const Graph& graph, const Node& node, const MatMul& produc
   const auto count = element_count(outer(y));
   if (element_count(outer(b)) > 1 || element_count(outer(a)) != count || (product.transpose_a && count > 1))
     return std::make_unique<MatMulStep>(graph, node, shape, outer(y));
-  shape.m *= count; // the matrices of a are contiguous rows, like those of y
+  shape.m *= count; // the matrices of a are contiguous rows, as are the matrices of y
   return std::make_unique<MatMulStep>(graph, node, shape, Shape{});
 }
 

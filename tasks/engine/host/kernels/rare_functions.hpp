@@ -1,4 +1,4 @@
-// Element functions that are rare in networks: one C library call for each element.
+// Element functions that are rare in networks. They call the C library for each element.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"

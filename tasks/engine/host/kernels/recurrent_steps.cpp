@@ -1,4 +1,4 @@
-// Recurrent layers: they process a sequence step by step, and each step starts from the previous state.
+// Recurrent layers. They process a sequence step by step, and each step starts from the state of the previous step.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"
 #include "tasks/engine/host/kernels/tiled_product.hpp"
@@ -99,15 +99,15 @@ class RecurrentStep final : public Step {
   }
 
   [[nodiscard]] bool resets_early() const { return r_.kind == Recurrent::Kind::gru && !r_.late_reset; }
-  /// Returns the floats that hold the gates of one step and, for a GRU, the product of state and reset gate. Rounded up
-  /// to whole vectors.
+  /// Returns the number of floats that hold the gates of one step and, for a GRU, the product of state and reset gate.
+  /// The number is rounded up to whole vectors.
   [[nodiscard]] std::int64_t sums_size() const { return rounded_up(batch_ * (width_ + hidden_), 16); }
 
   static void copy(float* y, const float* x, std::int64_t n) noexcept {
     std::memcpy(y, x, static_cast<std::size_t>(n) * sizeof(float));
   }
 
-  /// True if sequence number `b` has ended before this step.
+  /// True if sequence number `b` ended before step number `step`.
   [[nodiscard]] bool is_behind(const Operands& o, std::int64_t step, std::int64_t b) const noexcept {
     return r_.lengths && static_cast<float>(step) >= o.input(o.inputs.size() - 1)[b];
   }
@@ -160,7 +160,8 @@ class RecurrentStep final : public Step {
     }
   }
 
-  /// Adds weights * cell to the gate (the peephole connection). `room` is memory for the product.
+  /// Adds weights * cell to the gate (the peephole connection). `room` is memory for hidden_ floats, which holds the
+  /// product.
   void peep(float* gate, const float* weights, const float* cell, float* room) const noexcept {
     combine(Binary::Kind::multiply, room, weights, 1, cell, 1, h());
     add(gate, room, hidden_);
@@ -168,8 +169,9 @@ class RecurrentStep final : public Step {
 
   void times(float* y, const float* x) const noexcept { combine(Binary::Kind::multiply, y, y, 1, x, 1, h()); }
 
-  /// Computes one step of a GRU. The recurrent weights of the candidate are multiplied together with those of the
-  /// gates. With an early reset they are multiplied separately, with the state that the reset gate has scaled.
+  /// Computes one step of a GRU. With a late reset, the recurrent weights of the candidate are multiplied together with
+  /// the weights of the gates. With an early reset the weights of the candidate are multiplied separately, by the state
+  /// that the reset gate has scaled.
   void gru(const Operands& o, const float* gates, const float* state, float* y) const noexcept {
     const bool early = resets_early();
     const auto pitch = early ? 2 * hidden_ : width_;
@@ -193,7 +195,7 @@ class RecurrentStep final : public Step {
       }
       add(candidate, gates + b * width_ + 2 * hidden_, hidden_);
       activated(1, candidate);
-      // Computes candidate + update * (state - candidate)
+      // Computes candidate + update * (state - candidate).
       float* const next = reset;
       combine(Binary::Kind::subtract, next, state + b * hidden_, 1, candidate, 1, h());
       times(next, update);

@@ -133,7 +133,7 @@ class LayerNormStep final : public Step {
     }
   }
 
-  /// Only x may be overwritten: the residual is read after all of x has been read.
+  /// True only for x: the residual is read after all of x has been read, so the output must not overwrite the residual.
   bool in_place(std::size_t input) const override { return input == 0; }
 
   void run(const Operands& o) const noexcept override {
@@ -165,7 +165,8 @@ class LayerNormStep final : public Step {
     });
   }
 
-  static constexpr float max_offset = 16; // of the mean, in deviations: beyond it, mean * factor loses too many digits
+  /// Maximum of |mean| / deviation; above it, mean * factor loses too many digits.
+  static constexpr float max_offset = 16;
 
   LayerNorm n_;
   Activation activation_;

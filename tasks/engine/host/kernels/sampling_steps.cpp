@@ -40,14 +40,14 @@ class ResizeStep final : public Step {
   }
 
  private:
-  /// The two input rows from which the last output row was made, interpolated horizontally.
+  /// The two input rows from which the last output row was interpolated. They are already interpolated horizontally.
   struct Lines {
     std::array<float*, 2> at;
     std::array<std::int64_t, 2> row{-1, -1};
   };
 
-  /// Returns input row number `row`, interpolated horizontally. If it is not in `lines`, computes it in place of a row
-  /// that is not row number `other`.
+  /// Returns input row number `row`, interpolated horizontally. If the row is not in `lines`, computes it in place of a
+  /// row there that is not row number `other`.
   const float* line(Lines& lines, const float* x, std::int64_t row, std::int64_t other) const noexcept {
     for (const std::size_t i : {0U, 1U})
       if (lines.row[i] == row) return lines.at[i];
@@ -64,7 +64,7 @@ class ResizeStep final : public Step {
   }
 
   std::vector<Resize::Tap> rows_;
-  std::vector<std::int32_t> low_, high_; // by output column
+  std::vector<std::int32_t> low_, high_; // for each output column
   std::vector<float> weight_;
   std::int64_t planes_, in_h_, in_w_;
 };
@@ -90,7 +90,7 @@ class ResampleStep final : public Step {
   Resample r_;
 };
 
-/// The pixels along one dimension that are blended at a position, and their weights.
+/// The pixels along one dimension whose weighted sum is the value at a position, and their weights.
 struct Blend {
   std::array<std::int64_t, 4> at{}; // 0 for a pixel outside the input
   std::array<float, 4> weight{};    // 0 for a pixel outside the input
@@ -103,14 +103,14 @@ struct Blend {
   }
 };
 
-/// The pixels of a plane or volume that are blended at a position, and their weights.
+/// The pixels of a plane or volume whose weighted sum is the value at a position, and their weights.
 struct Corners {
   std::array<std::int64_t, 64> at{}; // at most four in each of three dimensions
   std::array<float, 64> weight{1};
   std::size_t count = 1;
 
-  /// Returns all combinations of these pixels with the pixels along one more dimension of `size`. The new dimension
-  /// varies faster than the others.
+  /// Returns all combinations of these pixels with the pixels along one more dimension of size `size`. The new
+  /// dimension varies faster than all others.
   [[nodiscard]] Corners times(const Blend& blend, std::int64_t size) const noexcept {
     Corners all;
     all.count = 0;
@@ -124,12 +124,14 @@ struct Corners {
   }
 };
 
-/// Finds the pixels that are blended at a position of an image or volume. `sizes` are its dimensions.
+/// Finds the pixels from which the value at a position of an image or volume is interpolated. `sizes` are the
+/// dimensions of the image or volume.
 class Sampler {
  public:
   Sampler(const GridSample& sample, Shape sizes) : s_(sample), sizes_(std::move(sizes)) {}
 
-  /// `position` lists the coordinates, the last dimension first.
+  /// Returns the pixels and weights for a position. `position` lists the coordinates, beginning with the last
+  /// dimension.
   [[nodiscard]] Corners corners(const float* position) const noexcept {
     const std::size_t rank = sizes_.size();
     Corners corners;
@@ -161,7 +163,7 @@ class Sampler {
     return std::clamp(low + (over <= span ? over : 2 * span - over), 0.0F, last);
   }
 
-  /// Converts x to an integer. Positions that are far outside map to one position that is outside, too.
+  /// Converts x to an integer. All positions far outside the input become a single position that is outside, too.
   static std::int64_t whole(float x) noexcept {
     return x > -1e9F && x < 1e9F ? static_cast<std::int64_t>(x) : -1'000'000'000;
   }
@@ -195,7 +197,7 @@ class Sampler {
   }
 
   GridSample s_;
-  Shape sizes_; // height and width, or depth, height and width
+  Shape sizes_; // height and width of an image, or depth, height and width of a volume
   std::int64_t plane_ = element_count(sizes_);
 };
 
@@ -305,7 +307,8 @@ class RoiAlignStep final : public Step {
     return {start + static_cast<float>(i) * size + step / 2, step, count};
   }
 
-  /// Returns the pixels to blend at position x. Returns none if x is more than one pixel outside the input.
+  /// Returns the pixels and weights from which position x is interpolated. Returns none if x is more than one pixel
+  /// outside the input.
   static Blend blend_at(float x, std::int64_t size) noexcept {
     Blend blend;
     const auto last = static_cast<float>(size - 1);

@@ -41,7 +41,7 @@ std::unique_ptr<Step> make_conv(const ConvGeometry& geometry, bool exact) {
 
 namespace {
 
-/// Runs a layer with its activation, and then adds the residual.
+/// A step that runs a layer with its activation, and then adds the residual.
 class SumBehind : public Step {
  public:
   SumBehind(std::unique_ptr<Step> layer, std::size_t count) : layer_(std::move(layer)), count_(count) {}

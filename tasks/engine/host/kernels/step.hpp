@@ -1,5 +1,5 @@
-// A step: one node of a graph with its kernel chosen and its geometry prepared. A step is immutable, because each run
-// receives the addresses.
+// A step: one node of a graph with its kernel chosen and its geometry prepared. A step is immutable; each run receives
+// the addresses of the tensors.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"
@@ -14,11 +14,11 @@
 
 namespace rtexec::tasks {
 
-/// The addresses of a step's tensors. stored_size() defines the format of elements: integers and booleans in their own
+/// The addresses of a step's tensors. Elements have the format of stored_size(): integers and booleans in their own
 /// type, floats of every precision as float.
 struct Operands {
   std::span<const void* const> inputs; // the node's inputs, then its residual if it has one
-  void* to = nullptr;                  // the output; may be an input or the residual if in_place() allows it
+  void* to = nullptr;                  // the output; may be an input or the residual if Step::in_place() allows that
   float* workspace = nullptr;          // Step::workspace() floats, aligned to 64 bytes, of any content
 
   template <class T = float> [[nodiscard]] const T* input(std::size_t i) const {
@@ -34,20 +34,20 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  /// Computes the output. Never allocates, locks or calls the system.
+  /// Computes the output. Never allocates memory, takes a lock or makes a system call.
   virtual void run(const Operands& operands) const noexcept = 0;
   [[nodiscard]] virtual std::size_t workspace() const { return 0; } // in floats
-  /// True if the output may overwrite input number `input` (the residual has number inputs.size()). The step then reads
-  /// each element before it writes it.
+  /// True if the output may overwrite input number `input` (the residual has number inputs.size()). Such a step reads
+  /// each element before it writes the element.
   [[nodiscard]] virtual bool in_place(std::size_t input) const {
     (void)input;
     return false;
   }
 
-  /// Returns the name of the packed layout in which run() reads its second input, if that is a constant. The name is
-  /// empty if the constant is not packed. Steps that return the same name can share one packed copy.
+  /// Returns the name of the packed layout in which run() reads its second input, if that input is a constant. Returns
+  /// an empty name if the constant is not packed. Steps that return the same name can share one packed copy.
   [[nodiscard]] virtual std::string packing() const { return {}; }
-  /// Returns the values of the second input in that packed layout. They may be integers.
+  /// Returns the values of the constant second input in the layout that packing() names. The values may be integers.
   [[nodiscard]] virtual std::vector<float> pack(const std::vector<float>& values) const { return values; }
 
  protected:
@@ -56,9 +56,9 @@ class Step {
 
 /// Chooses the kernel of `node` and returns its step. Returns null for a Reshape, which needs no work.
 [[nodiscard]] std::unique_ptr<Step> prepare(const Graph& graph, const Node& node);
-/// Returns the constant second input of `step` in the layout that packing() names.
+/// Returns the constant second input of `step`, packed in the layout that packing() names.
 [[nodiscard]] std::vector<float> packed_for(const Step& step, const Tensor& constant);
-/// Returns the name of a packed layout that depends on these numbers only.
+/// Returns the name of a kind of packed layout that depends only on `numbers`.
 [[nodiscard]] std::string packing_name(const char* kind, std::initializer_list<std::int64_t> numbers);
 
 } // namespace rtexec::tasks

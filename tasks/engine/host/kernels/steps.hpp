@@ -1,4 +1,5 @@
-// The steps other than convolutions: one factory function for each operation of graph.hpp.
+// Factory functions for steps: one function for each operation of graph.hpp, except floating-point convolutions
+// (conv.hpp).
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"

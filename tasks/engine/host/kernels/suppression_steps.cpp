@@ -1,4 +1,4 @@
-// Non-maximum suppression: keeps the best boxes of each class, and removes boxes that overlap a better one.
+// Non-maximum suppression: keeps the best boxes of each class, and removes boxes that overlap a better box.
 #include "tasks/engine/host/kernels/steps.hpp"
 
 #include <algorithm>
@@ -26,7 +26,8 @@ class SuppressionStep final : public Step {
   SuppressionStep(const NonMaxSuppression& suppression, const Shape& scores, std::int64_t rows)
       : s_(suppression), images_(scores[0]), classes_(scores[1]), count_(scores[2]), rows_(rows) {}
 
-  /// Returns the floats of workspace for the indices of the boxes sorted by score, and for those of the kept boxes.
+  /// Returns the number of floats of workspace. The workspace holds the indices of the boxes sorted by score, then the
+  /// indices of the kept boxes.
   std::size_t workspace() const override {
     return static_cast<std::size_t>(count_ + s_.most) * sizeof(Index) / sizeof(float);
   }

@@ -12,8 +12,8 @@ RTEXEC_INLINE void fill_zeros(float* line, std::int64_t n) {
   for (std::int64_t i = 0; i < n; i += lanes) store(line + i, zeros);
 }
 
-/// Copies `lanes` floats of x, every stride-th one, directly to the line. It does not assemble a vector in memory
-/// first, because loading that vector would have to wait for the stores.
+/// Copies `lanes` floats of x, every stride-th float, directly to the line. Does not assemble a vector in memory first,
+/// because the load of that vector would have to wait for the stores.
 RTEXEC_INLINE void copy_lanes(float* line, const float* x, std::int64_t stride) {
   if (stride == 2) {
     float odd[lanes];

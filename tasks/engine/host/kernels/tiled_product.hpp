@@ -1,4 +1,4 @@
-// A matrix product in tiles. It packs its operands into strips, in blocks that fit into the caches.
+// A matrix product in tiles. Its operands are packed into strips, in blocks that fit into the caches.
 #pragma once
 
 #include "tasks/engine/host/kernels/tiles.hpp"
@@ -25,9 +25,8 @@ class TiledProduct {
     block_rows_ = std::min(block_rows_, rounded_up(s_.m, strip_rows_));
   }
 
-  /// Returns the number of floats that pack_b() writes, plus slack. A matrix b that is narrower than a tile has strips
-  /// of its own width. Tiles read their full width from each row of a strip, and so read beyond the last row: hence the
-  /// slack.
+  /// Returns the number of floats that pack_b() writes, plus slack. If b is narrower than a tile, its strips have the
+  /// width of b. A tile reads its full width from each row of a strip, and so reads beyond the last row into the slack.
   [[nodiscard]] std::int64_t packed_b() const {
     return rounded_up(s_.n, strip_columns_) * s_.k + tile_shape().columns - strip_columns_;
   }
@@ -41,8 +40,8 @@ class TiledProduct {
   /// Returns the number of floats of workspace that run() needs for strips of the operand `a`.
   [[nodiscard]] std::int64_t workspace() const { return block_rows_ * s_.k; }
 
-  /// Computes y. Calls `done(row, rows)` when `rows` rows of y from `row` on are complete. `end` is the epilogue of all
-  /// of y, and must have no row bias.
+  /// Computes y. Calls `done(row, rows)` when `rows` rows of y, beginning with `row`, are complete. `end` is the
+  /// epilogue of all of y, and must have no row bias.
   template <class Done>
   void run(const float* a, const float* packed_b, float* y, float* workspace, Done done,
            const TileEnd& end = {}) const noexcept {
@@ -55,7 +54,7 @@ class TiledProduct {
   }
 
  private:
-  static constexpr std::int64_t block_floats = 64 * 1024; // in a block of a: a quarter of a common level 2 cache
+  static constexpr std::int64_t block_floats = 64 * 1024; // size of a block of a: a quarter of a common level 2 cache
 
   void pack_a(float* to, const float* a, std::int64_t first, std::int64_t rows) const noexcept {
     const auto [step, pitch] = s_.transpose_a ? std::pair(std::int64_t{1}, s_.m) : std::pair(s_.k, std::int64_t{1});

@@ -128,7 +128,7 @@ RTEXEC_INLINE void multiply_exactly(const TileFactors& f, std::int64_t stride_b,
   store_tile(sums[0], f, columns, c, leading_c);
 }
 
-/// Computes a tile of `rows` rows, at most `most`.
+/// Computes a tile of `rows` rows. `rows` is at most `most`.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply_rows(const TileFactors& f, std::int64_t stride_b, std::int64_t rows, std::int64_t columns,
                                  float* c, std::int64_t leading_c) {
@@ -138,7 +138,7 @@ RTEXEC_INLINE void multiply_rows(const TileFactors& f, std::int64_t stride_b, st
   multiply_exactly<floats, across, most>(f, stride_b, columns, c, leading_c);
 }
 
-/// Computes a tile with no more registers for each row than its columns need. Rows of b are `stride_b` apart.
+/// Computes a tile with only as many registers for each row as its columns need. Rows of b are `stride_b` apart.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply_columns(const TileFactors& f, std::int64_t stride_b, std::int64_t rows,
                                     std::int64_t columns, float* c, std::int64_t leading_c) {
@@ -149,8 +149,8 @@ RTEXEC_INLINE void multiply_columns(const TileFactors& f, std::int64_t stride_b,
   multiply_rows<floats, across, most>(f, stride_b, rows, columns, c, leading_c);
 }
 
-/// Computes a tile. If b has strips of the full tile width, its stride is a compile-time constant, which helps the
-/// compiler.
+/// Computes a tile. If the strips of b have the full tile width, the stride of b is a compile-time constant, which
+/// helps the compiler.
 template <std::size_t floats, std::size_t across, std::size_t most>
 RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                             std::int64_t leading_c) {
@@ -159,7 +159,7 @@ RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_
     multiply_columns<floats, across, most>(f, static_cast<std::int64_t>(across * floats), rows, columns, c, leading_c);
 }
 
-// Each kernel uses for sums all registers that its operands do not need.
+// Each kernel uses all registers that its operands do not need for sums.
 #if defined(__aarch64__)
 void multiply_neon(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                    std::int64_t leading_c) noexcept {

@@ -11,7 +11,7 @@ namespace {
 using Four = float __attribute__((vector_size(16)));
 
 constexpr std::int64_t side = 4;
-// The size of a block. The transposition writes whole cache lines, but only a few of them at a time: lines at distances
+// The size of a block. The transposition writes whole cache lines, but only a few lines at a time: lines at distances
 // of powers of two would evict each other from the cache.
 constexpr std::int64_t block_rows = 16, block_columns = 8;
 

@@ -1,4 +1,4 @@
-// A vector of sixteen floats. On machines with narrower vectors the compiler uses several registers for one.
+// A vector of sixteen floats. On machines with narrower registers the compiler uses several registers for a vector.
 #pragma once
 
 #include "tasks/base/vectorised.hpp"
@@ -12,7 +12,7 @@ using Vector = float __attribute__((vector_size(64)));
 inline constexpr int lanes = 16;
 
 // load() and store() accept any address. Vectors are passed by reference, because the calling convention for wide
-// vectors depends on the instruction set.
+// vectors differs between instruction sets.
 RTEXEC_INLINE void load(Vector& v, const float* from) { std::memcpy(&v, from, sizeof v); }
 RTEXEC_INLINE void store(float* to, const Vector& v) { std::memcpy(to, &v, sizeof v); }
 /// Loads at most `count` floats, and sets all other lanes to zero.
@@ -20,8 +20,9 @@ RTEXEC_INLINE void load_part(Vector& v, const float* from, std::int64_t count) {
   v = Vector{};
   std::memcpy(&v, from, static_cast<std::size_t>(count < lanes ? count : lanes) * sizeof(float));
 }
-/// split_pairs() separates 2 * lanes floats into those at even and those at odd indices. It works on vectors of the
-/// type Piece, which these machines can shuffle. For wider vectors the compiler would move each element by itself.
+/// split_pairs() separates 2 * lanes floats into the floats at even indices and the floats at odd indices. It works on
+/// vectors of type Piece, for which the machine has shuffle instructions. For wider vectors the compiler would move
+/// each element separately.
 #if defined(__aarch64__)
 using Piece = float __attribute__((vector_size(16)));
 #define RTEXEC_EVEN 0, 2, 4, 6
@@ -46,7 +47,8 @@ RTEXEC_INLINE void split_pairs(float* even, float* odd, const float* x) {
 #undef RTEXEC_EVEN
 #undef RTEXEC_ODD
 
-/// Sets each element of v to the larger one of v and `other`, with the type Piece as above. A NaN in v stays.
+/// Sets each element of v to the larger of the elements of v and `other`. Works on vectors of type Piece. A NaN in v
+/// stays.
 RTEXEC_INLINE void take_larger(Vector& v, const Vector& other) {
   Piece pieces[sizeof(Vector) / sizeof(Piece)], others[sizeof(Vector) / sizeof(Piece)];
   std::memcpy(pieces, &v, sizeof v);

@@ -10,11 +10,13 @@
 namespace rtexec::tasks::kernels {
 namespace {
 
-constexpr std::int64_t points = 16;                // number of points of a 4x4 tile
-constexpr std::int64_t min_channels = 16;          // harmonic mean; with fewer, transforms cost more than they save
+constexpr std::int64_t points = 16; // number of points of a 4x4 tile
+/// Minimum of in * out / (in + out) channels; below it, transforms cost more than they save.
+constexpr std::int64_t min_channels = 16;
 constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products in a block
-constexpr std::int64_t block_tiles = 64; // minimum of a block, if there are as many: narrower products are slow
-constexpr std::int64_t min_tiles = 40;   // for fewer tiles, im2col is faster
+/// Minimum of a block, if the picture has as many tiles: narrower products are slow.
+constexpr std::int64_t block_tiles = 64;
+constexpr std::int64_t min_tiles = 40; // for fewer tiles, im2col is faster
 
 /// Returns the transform G g G^T of each 3x3 filter g, as 16 matrices [out, in] (one for each point).
 std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<float>& weights) {
@@ -47,8 +49,8 @@ RTEXEC_VECTORISED void transform_columns(const std::array<const float*, 4>& in, 
   }
 }
 
-/// Computes the horizontal half of B^T d B for a row of tiles. Tile t covers r[2t] to r[2t+3]. Its four results are
-/// `pitch` apart.
+/// Computes the horizontal half of B^T d B for a row of tiles. Tile t covers r[2t] to r[2t+3]. The four results of a
+/// tile are `pitch` apart.
 RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pitch, std::size_t tiles) noexcept {
   float *v0 = out, *v1 = out + pitch, *v2 = out + 2 * pitch, *v3 = out + 3 * pitch;
   RTEXEC_INDEPENDENT
@@ -62,7 +64,7 @@ RTEXEC_VECTORISED void transform_rows(const float* r, float* out, std::size_t pi
 }
 
 /// Computes the output transform A^T m A for a row of tiles. The 16 products m of a tile are `pitch` apart. Writes two
-/// rows of 2 * tiles outputs.
+/// rows of 2 * tiles outputs each.
 RTEXEC_VECTORISED void transform_products(const float* m, std::size_t pitch, float* top, float* bottom,
                                           std::size_t tiles) noexcept {
   RTEXEC_INDEPENDENT
@@ -130,7 +132,7 @@ class WinogradConv final : public Step {
  private:
   struct Work {
     float* rows;        // four rows of transformed input, with margins
-    float* zeros;       // a row of zeros that stands for rows outside the input
+    float* zeros;       // a row of zeros, read in place of rows outside the input
     float* transformed; // transformed inputs of one channel: [point][tile]
     float* inputs;      // [point], in strips of tiles
     float* products;    // [point][out channel][tile]
