@@ -12,14 +12,14 @@
 
 namespace rtexec::tasks {
 
-/// Makes the workload of `task`, to run on a device of `kind`, which need not exist on this machine. Errors name the
-/// file, and the node or value that cannot be used.
+/// Makes the workload of `task` for a device of `kind`, which need not exist on this machine. Errors name the file, and
+/// the node or value that cannot be used.
 [[nodiscard]] Result<std::unique_ptr<Workload>> make_workload(const Task& task, DeviceKind kind);
 
-/// Returns the inference back end of a dnn task. Errors name the shared object that could not be loaded.
+/// Returns the inference back end of a dnn task. Errors name the shared object whose loading failed.
 [[nodiscard]] Result<const Backend*> backend_of(const Task& task);
 
-/// Returns the memory policies that the workload's memory can have, regardless of the board. D (device memory) comes
+/// Returns the memory policies that the task's workload supports, regardless of the board. D (device memory) comes
 /// first.
 [[nodiscard]] std::span<const MemoryPolicy> memory_policies(const Task& task);
 
