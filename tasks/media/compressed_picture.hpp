@@ -8,7 +8,7 @@
 
 namespace rtexec::tasks {
 
-/// Returns the contents of a picture file. If a JPEG has no Huffman tables, the standard tables are inserted. Returns
+/// Returns the contents of a picture file. Inserts the standard Huffman tables into a JPEG that has none. Returns
 /// bad_input if the file cannot be read, or has more than kLargestPictureFile bytes.
 [[nodiscard]] Result<std::string> read_compressed(const std::filesystem::path& path);
 

@@ -59,7 +59,7 @@ void Detector::collect(const DetectorHead& head, std::span<const float> output) 
                     std::clamp(y + half_height, 0.0f, height_),
                     score,
                     static_cast<std::uint32_t>(best)};
-      // The comparisons are false if a coordinate is NaN
+      // Both comparisons are false if a coordinate is NaN.
       if (box.right > box.left && box.bottom > box.top) candidates_.push_back(box);
     }
   }

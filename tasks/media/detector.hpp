@@ -14,8 +14,8 @@ struct Anchor {
   float height = 0;
 };
 
-/// One output tensor of shape [1, anchors * (5 + classes), rows, columns]. Each anchor has one plane each for tx, ty,
-/// tw, th and objectness, and then one plane for each class.
+/// One output tensor of shape [1, anchors * (5 + classes), rows, columns]. The planes of each anchor are tx, ty, tw, th
+/// (raw position and size of the box), objectness, and a plane for each class.
 struct DetectorHead {
   std::vector<Anchor> anchors;
   std::size_t classes = 0;
@@ -23,8 +23,9 @@ struct DetectorHead {
   std::size_t columns = 0;
 };
 
-/// Decodes boxes whose objectness times best class probability is at least kThreshold. To bound the time, only the best
-/// kMostCandidates boxes enter the suppression, and at most kMostBoxes of the survivors are reported.
+/// A decoder of boxes. Keeps boxes whose objectness times best class probability is at least kThreshold. To bound the
+/// time, only the best kMostCandidates boxes enter the suppression, and at most kMostBoxes of the remaining boxes are
+/// reported.
 class Detector final : public OutputDecoder {
  public:
   static constexpr float kThreshold = 0.5f;
@@ -45,7 +46,7 @@ class Detector final : public OutputDecoder {
   std::vector<DetectorHead> heads_;
   float width_;
   float height_;
-  std::vector<Box> candidates_; // has capacity for every cell and anchor
+  std::vector<Box> candidates_; // has capacity for a box of every cell and anchor
   std::size_t kept_ = 0;
 };
 

@@ -39,8 +39,8 @@ void fill(Picture& picture, int left, int top, int right, int bottom, Colour col
       std::ranges::copy(colour, picture.rgb.begin() + (std::ptrdiff_t{y} * picture.size.width + x) * 3);
 }
 
-/// Returns the scale of lines and letters. It grows with the picture, so that both remain visible when the whole
-/// picture is scaled to a screen.
+/// Returns the scale of lines and letters. The scale grows with the picture, so that lines and letters remain visible
+/// when the whole picture is scaled to a screen.
 int scale_of(const Picture& picture) { return std::max(1, std::min(picture.size.width, picture.size.height) / 400); }
 
 /// Writes black text on `background`. Moves the text to the left if it would leave the picture.
@@ -64,7 +64,7 @@ void write_text(Picture& picture, int left, int top, std::string text, Colour ba
   }
 }
 
-/// Rounds any number. Positions far outside of the picture are clamped to a value that is still outside.
+/// Rounds any number. A position far outside the picture is clamped to a value that is still outside.
 int pixel(float position) {
   constexpr float beyond = 1 << 20;
   return static_cast<int>(std::lround(std::clamp(position, -beyond, beyond)));

@@ -1,4 +1,5 @@
-// Draws detected boxes and classes onto a picture, and writes the picture as PNG or JPEG. Allocates; only for tools.
+// Draws detected boxes and classes onto a picture, and writes the picture as PNG or JPEG. The functions allocate
+// memory; use them only in tools.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -18,11 +19,11 @@ void draw(Picture& picture, std::span<const Box> boxes);
 /// Draws a line of text for each class. The first line is at the top left corner.
 void draw(Picture& picture, std::span<const RankedClass> classes);
 
-/// Writes a PNG file. It appears complete or not at all. Errors name the file and the reason.
+/// Writes a PNG file. The file appears complete or not at all. Errors name the file and the reason.
 [[nodiscard]] Result<> write_png(const Picture& picture, const std::filesystem::path& path);
 
-/// Writes a JPEG into the vector `file`, whose contents it replaces and whose memory it reuses. Colours keep their full
-/// resolution, which the thin lines of boxes need.
+/// Writes a JPEG into the vector `file`. Replaces the contents of the vector and reuses its memory. Colours keep their
+/// full resolution, which the thin lines of boxes need.
 void encode_jpeg(const Picture& picture, std::vector<std::byte>& file);
 
 } // namespace rtexec::tasks

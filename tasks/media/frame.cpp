@@ -45,7 +45,7 @@ template <int red, int blue> struct Packed {
 RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
   constexpr double luma = 255.0 / 219, chroma = 255.0 / 224;          // factors from limited range to full range
   constexpr double red = 0.299, blue = 0.114, green = 1 - red - blue; // weights of the colours in luma
-  // Weights of the chroma channels u and v in the differences of red and blue to luma
+  // Weights of the chroma channels u and v in the differences of red and blue to luma.
   constexpr double v_red = 2 * (1 - red) * chroma, u_blue = 2 * (1 - blue) * chroma;
   constexpr auto u_green = static_cast<float>(u_blue * blue / green), v_green = static_cast<float>(v_red * red / green);
   const auto clipped = [](float value) { return value < 0 ? 0.0f : value > 255 ? 255.0f : value; };
@@ -55,7 +55,7 @@ RTEXEC_INLINE Rgb bt601(float y, float u, float v) noexcept {
           clipped(brightness + static_cast<float>(u_blue) * (u - 128))};
 }
 
-/// Up to 64 pairs of neighbouring pixels, which one call blends.
+/// Up to 64 pairs of neighbouring pixels, which one call of blend_yuv() interpolates.
 struct Neighbours {
   static constexpr int most = 64;
   struct {
@@ -227,7 +227,7 @@ template <class Row> void FrameSampler::across_yuv(const Row& row, float* rgb, i
   }
 }
 
-/// Fills the tensor with grey.
+/// Fills the tensor with grey pixels.
 template <class T> void FrameSampler::fill(T* tensor) const noexcept {
   constexpr float kGrey = 127.5f;
   const std::size_t plane = size(network_.width) * size(network_.height);

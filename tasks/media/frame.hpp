@@ -1,10 +1,10 @@
-// Converts a camera's frame, or a decoded picture, to a network's input. The picture is either letterboxed (scaled to
-// fit with its aspect ratio kept, centred, grey bars) or stretched. It is normalised, and stored in the network's order
-// of channels and dimensions.
+// Converts a camera's frame or a decoded picture to a network's input. The picture is either letterboxed (scaled to fit
+// with its aspect ratio kept, centred, grey bars) or stretched. The picture is normalised, and stored in the network's
+// order of channels and dimensions.
 //
 // Each element is interpolated bilinearly between the four nearest pixels of the frame, as darknet does. A frame that
 // is much larger than the network's input is therefore sampled, not averaged. YUYV and NV12 are ITU-R BT.601 with
-// limited range (luma 16 to 235, chroma 16 to 240). Two pixels of YUYV, or a square of four of NV12, share their
+// limited range (luma 16 to 235, chroma 16 to 240). Two pixels of YUYV, or four pixels (2x2) of NV12, share their
 // chroma. Converted pixels are clipped to [0, 255].
 #pragma once
 
@@ -22,11 +22,11 @@
 
 namespace rtexec::tasks {
 
-/// A view of pixels, in rows from the top.
+/// A view of pixels, row by row from the top.
 struct Frame {
   PixelFormat format = PixelFormat::rgb24;
   Extent size;
-  std::size_t stride = 0; // bytes from the start of a row to the start of the next one
+  std::size_t stride = 0; // bytes from the start of a row to the start of the next row
   std::span<const std::uint8_t> bytes;
 };
 
@@ -38,20 +38,20 @@ class FrameSampler {
   /// Floats become (value in [0, 1] - mean) / deviation. The normalisation is that of `preprocessing` if it has one,
   /// otherwise that of the tensor. uint8 elements become the pixels themselves, rounded to nearest.
   ///
-  /// Returns bad_input for another shape, a type that cannot hold pixels (holds_pixels()), an empty picture, more than
-  /// 16384 pixels on a side, or uint8 with a normalisation.
+  /// Returns bad_input for a tensor of another shape or of a type that cannot hold pixels (holds_pixels()). Also
+  /// returns bad_input for an empty picture, for more than 16384 pixels on a side, and for uint8 with a normalisation.
   [[nodiscard]] static Result<FrameSampler> make(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
   /// Returns the size of the network's input in pixels.
   [[nodiscard]] Extent extent() const noexcept { return network_; }
 
-  /// Samples `frame` into the bytes of a tensor. Does not allocate. Returns bad_input if `tensor` has another size than
-  /// at set-up. Also returns bad_input if the frame has no pixels, has fewer bytes than its size and stride need, or is
-  /// compressed (mjpg.hpp).
+  /// Samples `frame` into the bytes of a tensor. Does not allocate. Returns bad_input if the size of `tensor` differs
+  /// from its size in make(). Also returns bad_input if the frame has no pixels, has fewer bytes than its size and
+  /// stride need, or is compressed (decode such a frame with mjpg.hpp).
   [[nodiscard]] Status sample(const Frame& frame, std::span<std::byte> tensor) noexcept;
 
  private:
-  /// Two neighbouring pixels of a frame in one direction, and the weight of the second one in their mean.
+  /// Two neighbouring pixels of a frame in one direction, and the weight of the second pixel in their weighted mean.
   struct Tap {
     int first;
     int second;
@@ -60,13 +60,14 @@ class FrameSampler {
   /// A row of the frame, scaled to the width of the inner picture. It has planes of red, green and blue, with values
   /// from 0 to 255.
   struct Line {
-    int number = -1; // row number in the frame; -1: none
+    int number = -1; // row number in the frame; -1: the line holds no row
     std::vector<float> rgb;
   };
 
   FrameSampler(const rtexec::Tensor& tensor, const Preprocessing& preprocessing, bool planar);
   [[nodiscard]] static Tap tap(int position, int inner_size, int frame_size) noexcept;
-  /// Ensures that the rows `tap.first` and `tap.second` of the frame, which may be equal, are scaled and in memory.
+  /// Ensures that the rows `tap.first` and `tap.second` of the frame are scaled and in memory. Both may be the same
+  /// row.
   void fetch_lines(const Frame& frame, const Tap& tap, int width) noexcept;
   void fetch(const Frame& frame, Line& line, int number, int width) const noexcept;
   template <class Pixels> void across(const Pixels& pixels, float* rgb, int width) const noexcept;
@@ -79,7 +80,7 @@ class FrameSampler {
   bool planar_;
   PictureFit fit_;
   Extent network_;
-  std::array<PixelValues, 3> values_; // by channel
+  std::array<PixelValues, 3> values_; // for each channel
   std::vector<Tap> columns_;
   Line above_, below_;
 };

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(const std::string& content) { return std::as_bytes(std::span(content)); }
 
-/// The range of integers that noise is drawn from, both ends included.
+/// The range of integers from which noise is drawn: `count` values, beginning with `min`.
 struct NoiseRange {
   std::int64_t min = 0;
   std::uint64_t count = 2;
@@ -98,8 +98,8 @@ class Noise final : public InputSource {
  private:
   template <class T> void fill(const rtexec::Tensor& tensor, Random& random) const noexcept {
     std::ranges::generate(tensor.as<T>(), [&] {
-      // Multiplies the high 32 random bits by a count of at most 2^32 and shifts down: the result is uniform below the
-      // count
+      // Multiplies the high 32 random bits by a count of at most 2^32 and shifts the product to the right by 32 bits.
+      // The result is uniform in [0, count).
       return static_cast<T>(integers_.min + static_cast<std::int64_t>((random.next() >> 32U) * integers_.count >> 32U));
     });
   }
@@ -158,7 +158,7 @@ template <class T> void put(std::vector<std::byte>& bytes, std::size_t i, T valu
   std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
 }
 
-/// Returns f(value), for the value of element `i` in the type of the file.
+/// Returns f(value), where value is element `i` in the element type of the file.
 template <class F> auto with_element(const NpyTensor& tensor, std::size_t i, F f) {
   const std::byte* const bytes = tensor.bytes.data();
   switch (tensor.type) {
@@ -182,7 +182,8 @@ float float_at(const NpyTensor& tensor, std::size_t i) {
   return with_element(tensor, i, [](auto value) { return static_cast<float>(value); });
 }
 
-/// Converts element `i` to an integer of type T. Returns false if it is no integer, or does not fit.
+/// Converts element `i` to an integer of type T. Returns false if the element is not an integer or is outside the range
+/// of T.
 template <class T> bool put_integer(std::vector<std::byte>& bytes, std::size_t i, const NpyTensor& from) {
   return with_element(from, i, [&](auto value) {
     if constexpr (std::is_integral_v<decltype(value)>) {
@@ -195,7 +196,7 @@ template <class T> bool put_integer(std::vector<std::byte>& bytes, std::size_t i
   });
 }
 
-/// Converts the elements to `type`. Returns nullopt if a value does not fit.
+/// Converts the elements to `type`. Returns nullopt if a value is outside the range of `type`.
 std::optional<std::vector<std::byte>> as_type(ElementType type, NpyTensor from) {
   if (from.type == type) return std::move(from.bytes);
   const std::size_t count = from.bytes.size() / size_of(from.type);
@@ -240,7 +241,7 @@ Result<std::vector<fs::path>> pictures_in(const fs::path& folder) {
   return files;
 }
 
-/// Returns the index and the text of the first integer outside of `range`, or nullopt if all are inside.
+/// Returns the index and the text of the first integer outside `range`. Returns nullopt if all integers are inside.
 std::optional<std::pair<std::size_t, std::string>> outside(const NpyTensor& tensor, const InputRange& range) {
   const std::size_t count = tensor.bytes.size() / size_of(tensor.type);
   for (std::size_t i = 0; i < count; ++i) {
@@ -308,7 +309,7 @@ Result<std::unique_ptr<InputSource>> make_input(const fs::path& input, const rte
 
 std::string fingerprint_with_files(const std::string& workload, const fs::path& input) {
   auto [prefix, fingerprint] = Fingerprint::resumed(workload);
-  std::error_code ignored; // a file that cannot be read was refused before
+  std::error_code ignored; // errors are ignored here: a file that cannot be read was refused before
   std::vector<fs::path> files;
   if (!fs::is_directory(input, ignored)) files.push_back(input);
   else

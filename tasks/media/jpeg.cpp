@@ -9,9 +9,9 @@ namespace rtexec::tasks {
 namespace {
 
 enum Marker : std::uint8_t {
-  kEscaped = 0x00,    // follows a data byte 0xff in a scan
-  kFirstFrame = 0xc0, // start of frame: baseline, or extended (the next number)
-  kLastFrame = 0xc2,  // start of frame: progressive; stb_image decodes these three
+  kEscaped = 0x00,    // byte that follows a data byte 0xff in a scan
+  kFirstFrame = 0xc0, // start of frame: baseline; the next number is extended
+  kLastFrame = 0xc2,  // start of frame: progressive; stb_image decodes the kinds from kFirstFrame to kLastFrame
   kHuffmanTables = 0xc4,
   kFirstRestart = 0xd0,
   kLastRestart = 0xd7,
@@ -68,15 +68,16 @@ constexpr std::uint8_t standard_tables[] = {
     // clang-format on
 };
 
-/// Returns the picture size in a frame header. `frame` holds the header from its length on: length, precision, height,
-/// width.
+/// Returns the picture size in a frame header. `frame` must begin with the header's length, followed by precision,
+/// height and width.
 Extent size_of(Bytes frame) {
   if (frame.size() < 7) return {};
   const auto word = [&](std::size_t i) { return at(frame, i) << 8 | at(frame, i + 1); };
   return {word(5), word(3)};
 }
 
-/// Returns the position after a scan's data: that of the next marker which is neither an escaped byte nor a restart.
+/// Returns the position after a scan's data: the position of the next marker that is neither an escaped byte nor a
+/// restart.
 std::size_t end_of_scan(Bytes file, std::size_t i) {
   for (; i + 1 < file.size(); ++i) {
     const std::uint8_t next = at(file, i + 1);
@@ -115,7 +116,7 @@ Expected<Extent, std::string_view> inspect_jpeg(Bytes file) {
   return size;
 }
 
-/// `file` must be one that inspect_jpeg() accepts
+/// Requires that inspect_jpeg() accepts `file`.
 std::optional<std::string> with_huffman_tables(Bytes file) {
   for (std::size_t i = 2; i + 3 < file.size();) {
     if (at(file, i + 1) == kPrefix) {

@@ -19,8 +19,8 @@ namespace rtexec::tasks {
 /// B). All segments must be complete, tables must have at most 256 codes, and an end marker must follow the last scan.
 [[nodiscard]] Expected<Extent, std::string_view> inspect_jpeg(std::span<const std::byte> file);
 
-/// Returns a copy of `file` with the standard Huffman tables before its first scan, since many cameras leave them out.
-/// inspect_jpeg() must have accepted `file`. Returns nullopt if the file has tables, or is progressive and needs its
+/// Returns a copy of `file` with the standard Huffman tables before its first scan. Many cameras omit these tables.
+/// Requires that inspect_jpeg() accepts `file`. Returns nullopt if the file has tables, or is progressive and needs its
 /// own tables.
 [[nodiscard]] std::optional<std::string> with_huffman_tables(std::span<const std::byte> file);
 

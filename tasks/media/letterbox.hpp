@@ -1,5 +1,5 @@
 // The position of a picture inside a network's input. The picture is either scaled to fit with its aspect ratio kept,
-// and centred, or stretched.
+// and centred, or it is stretched to the whole input.
 #pragma once
 
 #include <rtexec/box.hpp>
@@ -14,10 +14,10 @@ struct Extent {
 };
 
 struct Letterbox {
-  Extent picture; // original size
+  Extent picture; // original size of the picture
   Extent network;
   Extent inner; // size of the scaled picture inside the network's input, at least 1x1
-  int left = 0; // position of the inner picture
+  int left = 0; // position of the scaled picture
   int top = 0;
 
   [[nodiscard]] static Letterbox fit(Extent picture, Extent network, PictureFit how = PictureFit::letterbox);

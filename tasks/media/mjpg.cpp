@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kChannels = 3;
 
-/// The memory of one picture. It hands out consecutive blocks, aligned for vector instructions.
+/// The memory for one picture. It allocates consecutive blocks, aligned for vector instructions.
 class Arena {
  public:
   explicit Arena(std::size_t size) : blocks_((size + sizeof(Block) - 1) / sizeof(Block)) {}
 
-  /// Returns a block, or null if the memory does not suffice.
+  /// Returns a block. Returns null if the rest of the memory is too small.
   void* allocate(std::size_t size) noexcept {
     const std::size_t count = size / sizeof(Block) + 1;
     return count > blocks_.size() - used_ ? nullptr : &blocks_[std::exchange(used_, used_ + count)];
@@ -34,8 +34,8 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-/// Returns a memory size that suffices to decode a picture of `size` with three components, however the camera
-/// subsamples them.
+/// Returns a size of memory that suffices to decode a picture of `size` with three components, for every subsampling of
+/// the components.
 constexpr std::size_t memory_for(Extent size) {
   return (std::size_t{256} << 10) + 512 * static_cast<std::size_t>(size.width);
 }
@@ -50,10 +50,11 @@ struct MjpgDecoder::Library {
 
   static Library& of(j_common_ptr common) noexcept { return *static_cast<Library*>(common->client_data); }
 
-  /// Leaves the library by longjmp, because libjpeg does not return errors.
+  /// Leaves the library by longjmp, because an error handler of libjpeg must not return.
   [[noreturn]] static void leave(j_common_ptr common) noexcept { std::longjmp(of(common).failure, 1); }
 
-  /// Ends the decoding at the first warning about missing or wrong data: libjpeg would invent the rest of the picture.
+  /// Ends the decoding at the first warning about missing or wrong data. Otherwise libjpeg would make up the rest of
+  /// the picture.
   static void take_warning(j_common_ptr common, int level) noexcept {
     if (level >= 0) return;
     switch (common->err->msg_code) {
@@ -71,7 +72,7 @@ struct MjpgDecoder::Library {
     return block;
   }
 
-  /// Allocates the rows of an array, each padded for vector instructions.
+  /// Allocates the rows of an array. Each row is padded for vector instructions.
   template <class Element>
   static Element** allocate_rows(j_common_ptr common, int pool, JDIMENSION width, JDIMENSION count) noexcept {
     constexpr std::size_t vectors = 64;
@@ -97,16 +98,16 @@ struct MjpgDecoder::Library {
     return true;
   }
 
-  /// Returns true if the picture has the expected size and a single scan. libjpeg decodes such a picture line by line,
-  /// and its memory does not grow with the picture's height.
+  /// True if the picture has the expected size and a single scan. libjpeg decodes such a picture line by line, and
+  /// needs memory that does not grow with the picture's height.
   [[nodiscard]] bool is_wanted(Extent size) noexcept {
     return info.image_width == static_cast<JDIMENSION>(size.width) &&
            info.image_height == static_cast<JDIMENSION>(size.height) && info.progressive_mode == FALSE &&
            jpeg_has_multiple_scans(&info) == FALSE;
   }
 
-  /// Drops the tables of the previous picture. The library would use them for pictures without tables, even if the
-  /// previous picture was damaged.
+  /// Removes the tables of the previous picture. Otherwise the library would use them for a picture without tables,
+  /// even if the previous picture was damaged.
   void forget() noexcept {
     arena.reset();
     info.src = nullptr;
@@ -132,7 +133,7 @@ struct MjpgDecoder::Library {
         (void)jpeg_read_scanlines(&info, &row, 1);
       }
     }
-    jpeg_abort_decompress(&info); // ignores data behind the last line
+    jpeg_abort_decompress(&info); // ignores data after the last line
     return wanted;
   }
 

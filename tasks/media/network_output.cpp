@@ -58,8 +58,8 @@ Unexpected<Error> refuse(std::string_view key, std::string_view value, const std
   return fail(Errc::bad_input, "metadata " + std::string(key) + " = \"" + config::printable(value) + "\": " + why);
 }
 
-/// Returns the numbers in a text of `count` finite numbers separated by commas, or nullopt if the text is anything
-/// else.
+/// Parses a text of `count` finite numbers separated by commas, and returns the numbers. Returns nullopt for any other
+/// text.
 std::optional<std::vector<float>> numbers(std::string_view text, std::size_t count) {
   std::vector<float> values;
   for (const auto part : config::parts(text, ',')) {

@@ -29,12 +29,13 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-/// Parses the header, which is the text of a Python dictionary with three known keys. It understands no other Python.
+/// Parses the header, which is the text of a Python dictionary with three known keys. The parser supports no other
+/// Python text.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
 
-  /// Returns the header, or nullopt if the text is anything else.
+  /// Returns the header, or nullopt if the text is not such a dictionary.
   std::optional<Header> parse() {
     Header header;
     bool type = false, order = false, shape = false;
@@ -188,7 +189,7 @@ Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64
   const auto* const stored = std::ranges::find(kTypes, type, &Stored::type);
   std::string header =
       "{'descr': '" + std::string(stored->name) + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
-  // The format requires that the data are aligned, and that a newline ends the header
+  // The format requires that the data are aligned, and that a newline ends the header.
   constexpr std::size_t kPreamble = 10, kAlignment = 64;
   header.append(kAlignment - 1 - (kPreamble + header.size()) % kAlignment, ' ');
   header += '\n';

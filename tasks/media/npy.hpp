@@ -23,10 +23,10 @@ struct NpyTensor {
 /// Reads a file. Accepts the types of ElementType, and float64, which it converts to float32. Refuses other types,
 /// Fortran order, big endian and pickled objects. Returns bad_input with the file and the defect.
 [[nodiscard]] Result<NpyTensor> read_npy(const std::filesystem::path& path);
-/// Reads a tensor from memory; `path` names it in messages.
+/// Reads a tensor from memory. Messages use `path` as its name.
 [[nodiscard]] Result<NpyTensor> parse_npy(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
-/// Writes a file, which appears complete or not at all. The size of `bytes` must agree with `shape` and `type`.
+/// Writes a file. The file appears complete or not at all. The size of `bytes` must agree with `shape` and `type`.
 [[nodiscard]] Result<> write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
                                  ElementType type, std::span<const std::byte> bytes);
 

@@ -11,9 +11,9 @@
 
 namespace {
 
-/// The arena of the decode on this thread. stb_image's allocation functions have no context argument, so they find the
-/// arena by this variable. The variable has a fixed place in the thread's local storage (initial-exec), so that its
-/// first access does not allocate.
+/// The arena of the decoding on this thread. stb_image's allocation functions have no context argument, so they find
+/// the arena through this variable. The variable has a fixed place in the thread's local storage (initial-exec), so
+/// that its first access does not allocate.
 __attribute__((tls_model("initial-exec"))) thread_local rtexec::tasks::DecodeArena* decode_arena = nullptr;
 
 } // namespace
@@ -56,12 +56,13 @@ Expected<Extent, std::string_view> inspect(std::span<const std::byte> compressed
 }
 
 /// Returns the maximum memory that stb_image needs for a picture of `size`. Only a damaged or malicious file requests
-/// more. The worst case per pixel is an interlaced PNG of 16 bits and four channels. It needs memory for the data,
-/// which grow once, for the pixels of each pass, for all pixels, for pixels without transparency, and for pixels in 8
-/// bits. A JPEG pads its sides to 32 pixels at most.
+/// more. The worst case per pixel is an interlaced PNG of 16 bits and four channels. The terms of kBytesPerPixel are
+/// the data, which grow once, the pixels of each pass, all pixels, pixels without transparency, and pixels in 8 bits. A
+/// JPEG pads its sides to at most 32 pixels.
 std::size_t max_memory(Extent size, std::size_t compressed) {
   constexpr std::size_t kBytesPerPixel = 8 + 16 + 8 + 8 + 6 + 3, kPadding = 32;
-  constexpr std::size_t kGrowth = 4; // all blocks of a buffer that doubles until it holds the file, per byte
+  // All blocks of a buffer that doubles until it holds the file, in bytes per byte of the file.
+  constexpr std::size_t kGrowth = 4;
   const auto padded = [](int side) { return (static_cast<std::size_t>(side) + kPadding - 1) / kPadding * kPadding; };
   return std::min(kFirstArena + kGrowth * compressed + kBytesPerPixel * padded(size.width) * padded(size.height),
                   kLargestArena);

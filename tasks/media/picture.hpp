@@ -31,13 +31,14 @@ struct PictureView {
   return {PixelFormat::rgb24, picture.size, std::size_t{3} * static_cast<std::size_t>(picture.size.width), picture.rgb};
 }
 
-/// The memory of one decode. It hands out consecutive blocks, and reset() frees all of them. Blocks are zeroed, because
-/// stb_image reads tables that a damaged file never defined. Its results must not depend on old contents.
+/// The memory for one decoding. It allocates consecutive blocks, and reset() frees all of them. Blocks are zeroed,
+/// because stb_image may read tables that a damaged file never defined. The results of a decoding must not depend on
+/// old contents.
 class DecodeArena {
  public:
   /// Allocates a block. If the memory does not suffice, returns null, and exhausted() returns true from then on.
   void* allocate(std::size_t size) noexcept;
-  /// Copies a block to a new one; the old block stays allocated.
+  /// Copies a block to a new block. The old block stays allocated.
   void* resize(void* block, std::size_t old_size, std::size_t new_size) noexcept;
 
   void reset() noexcept { used_ = 0, exhausted_ = false; }
@@ -51,7 +52,7 @@ class DecodeArena {
   bool exhausted_ = false;
 };
 
-/// Decodes compressed pictures held in memory. Only one thread at a time may use it.
+/// Decodes compressed pictures in memory. Only one thread at a time may use a decoder.
 class PictureDecoder {
  public:
   /// Decodes a picture once and allocates the memory that it needs. The size of the picture bounds this memory,
@@ -62,7 +63,7 @@ class PictureDecoder {
   /// Decodes a picture that prepare() has accepted. The view is valid until the next call. Does not allocate or lock.
   [[nodiscard]] Expected<PictureView, Errc> decode(std::span<const std::byte> compressed) noexcept;
 
-  /// Returns the memory allocated by prepare(), also for refused pictures.
+  /// Returns the size of the memory allocated by prepare(), including memory for refused pictures.
   [[nodiscard]] Bytes memory() const noexcept { return {arena_.capacity()}; }
 
  private:

@@ -5,8 +5,8 @@
 namespace rtexec::tasks {
 namespace {
 
-/// Returns the value for a channel, or `fallback` if `values` is empty. `values` has one number for all channels, or
-/// one for each.
+/// Returns the value for a channel. `values` has a single number for all channels, or a number for each channel.
+/// Returns `fallback` if `values` is empty.
 double of_channel(const std::vector<double>& values, std::size_t channel, double fallback) {
   return values.empty() ? fallback : values[values.size() == 1 ? 0 : channel];
 }

@@ -15,12 +15,12 @@ struct PixelValues {
   float offset;
 };
 
-/// True if a tensor of this type can hold a picture, that is for uint8, float16 and float32.
+/// True if a tensor of type `type` can hold a picture: uint8, float16 or float32.
 [[nodiscard]] bool holds_pixels(ElementType type);
-/// True if `preprocessing` has a normalisation, which replaces that of the tensor.
+/// True if `preprocessing` has a normalisation, which then replaces the normalisation of the tensor.
 [[nodiscard]] bool normalises(const Preprocessing& preprocessing);
-/// Returns the conversion for channel `channel` (0 to 2) of inputs like `tensor`. The conversion for uint8 does not
-/// change bytes.
+/// Returns the conversion for channel `channel` (0 to 2) of inputs with the type and normalisation of `tensor`. The
+/// conversion for uint8 does not change bytes.
 [[nodiscard]] PixelValues pixel_values(const rtexec::Tensor& tensor, const Preprocessing& preprocessing,
                                        std::size_t channel);
 

@@ -12,7 +12,7 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
 
-/// Returns the table of the remainders of each byte, for the CRC of chunks (ISO/IEC 15948, annex D).
+/// Returns the table of CRC remainders of each byte, for the checksums of chunks (ISO/IEC 15948, annex D).
 constexpr std::array<std::uint32_t, 256> crc_table() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < table.size(); ++byte) {

@@ -1,4 +1,4 @@
-// Greedy non-maximum suppression: if boxes of one class overlap too much, only the best one is kept.
+// Greedy non-maximum suppression: if boxes of one class overlap too much, only the box with the best score is kept.
 #pragma once
 
 #include <rtexec/box.hpp>
