@@ -1,10 +1,10 @@
 // The definition of a micro-benchmark of memory policies: its arrays, the contents of its inputs, and the kernels of
-// one job. Each kernel exists as a plain loop for the host device and as a CUDA kernel; both compute bit-identical
-// results.
+// one job. Each kernel exists as a loop for the host device and as a CUDA kernel. Both compute bit-identical results.
 //
 // The benchmarks come from the literature (Bateni et al., Co-Optimizing Performance and Memory Footprint, RTAS 2020,
-// Table IV; Wang et al., GPU-side initialization), and resemble those of the Rodinia suite. Each is a constant in a
-// file of its own, with its kernels in cuda/. kernel_workload.hpp runs any of them under any memory policy.
+// Table IV; Wang et al., GPU-side initialization), and resemble the benchmarks of the Rodinia suite. Each benchmark is
+// a constant in a file of its own, with its kernels in cuda/. kernel_workload.hpp runs any benchmark under any memory
+// policy.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -46,7 +46,7 @@ template <class T>
   return {name, Bytes{count * sizeof(T)}, direction};
 }
 
-/// The addresses of all arrays, in the order of their definition. A host address is null if the host does not see the
+/// The addresses of all arrays, in the order of their definition. A host address is null if the host cannot access the
 /// array.
 class Addresses {
  public:
@@ -64,7 +64,7 @@ struct Step {
   void (*on_host)(const std::byte* arguments) noexcept = nullptr;
 };
 
-/// Makes a step. The function `host` computes on the host what the CUDA kernel that `launch` names computes with
+/// Makes a step. The function `host` must compute on the host what the CUDA kernel that `launch` names computes with
 /// `arguments`.
 template <auto host, class Arguments>
 [[nodiscard]] Step make_step(const cuda::Launch& launch, const Arguments& arguments) {
@@ -90,16 +90,17 @@ template <auto host, class Arguments>
           .threads = static_cast<unsigned>(cuda::benchmark_threads)};
 }
 
-/// The memory accesses of one kernel launch, estimated from the access pattern of the kernel. Accesses that depend on
-/// random inputs are counted by their average.
+/// The memory accesses of one kernel launch, estimated from the access pattern of the kernel. If accesses depend on
+/// random inputs, their average number is counted.
 struct LaunchTraffic {
   std::uint64_t threads = 0;
-  // The bytes that the launch touches and those that it writes, in arrays that the host sees. An isolated word counts
-  // as 32 bytes, the smallest transfer of memory
+  // The bytes that the launch accesses, and the bytes that it writes, in arrays that the host can access. An isolated
+  // word counts as 32 bytes, the smallest transfer of memory.
   Bytes touched{0};
   Bytes written{0};
-  // The accesses of thread blocks to 128-byte lines of the L2 cache. Each line counts once per block that accesses it,
-  // and once per atomic update. `hits` counts the accesses that find their line in a cache of size `estimated_cache`
+  // The accesses of thread blocks to 128-byte lines of the L2 cache. Each line counts once for each block that accesses
+  // it, and once for each atomic update. `hits` counts the accesses that find their line in a cache of size
+  // `estimated_cache`.
   std::uint64_t accesses = 0;
   std::uint64_t hits = 0;
   friend bool operator==(const LaunchTraffic&, const LaunchTraffic&) = default;
@@ -113,14 +114,14 @@ struct Benchmark {
   std::vector<ArrayDemand> (*arrays)(unsigned size);
   /// Fills all inputs. Equal jobs get equal inputs. Real-time code: does not allocate or block.
   void (*fill)(unsigned size, std::uint64_t job, const Addresses& host) noexcept;
-  /// Describes the contents of one input array, so that other code can fill it, for example on the GPU. Null: only
-  /// fill() can fill the inputs.
+  /// Describes the contents of one input array, so that other code can fill the array, for example on the GPU. Null:
+  /// only fill() can fill the inputs.
   cuda::Fill (*contents)(unsigned size, std::uint64_t job, std::size_t array) noexcept = nullptr;
-  /// Returns the kernels in their order of execution. A kernel may read results of earlier ones.
+  /// Returns the kernels in their order of execution. A kernel may read results of earlier kernels.
   std::vector<Step> (*steps)(unsigned size, const Addresses& device);
   /// Returns the memory accesses of each step.
   std::vector<LaunchTraffic> (*traffic)(unsigned size);
-  bool chained = false; // each access of a thread depends on its previous one
+  bool chained = false; // true: each access of a thread depends on the thread's previous access
 };
 
 /// True if parallelism hides the latency of memory accesses. `launches` is the result of the benchmark's function
@@ -142,20 +143,20 @@ extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch
 [[nodiscard]] cuda::Fill integers(std::uint64_t job, std::size_t array, int least, unsigned range) noexcept;
 /// Fills the first `count` words at `to` as `fill` describes.
 void fill_words(const cuda::Fill& fill, void* to, std::size_t count) noexcept;
-// These functions fill the first `count` elements of an array, with the seed of that job and array.
+// These functions fill the first `count` elements of an array, with the seed of `job` and `array`.
 void fill_fractions(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job) noexcept;
 void fill_integers(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job, int least,
                    unsigned range) noexcept;
 
 // ---- helpers for traffic(): all arrays have words of 4 bytes
 
-// Figures of the GPU of the NVIDIA Jetson TX2
+// Figures of the GPU of the NVIDIA Jetson TX2.
 constexpr Bytes estimated_cache{512 << 10};
 constexpr std::uint64_t threads_at_once = 4096;
 [[nodiscard]] constexpr bool is_kept(Bytes bytes) { return bytes <= estimated_cache; }
 [[nodiscard]] constexpr Bytes words(std::uint64_t count) { return Bytes{count * 4}; }
-/// Returns the bytes that `count` isolated words touch, which lie `row` words apart. A word touches 32 bytes (8 words),
-/// or fewer if `row` is less than 8.
+/// Returns the bytes that accesses to `count` isolated words transfer. The words are `row` words apart. A word
+/// transfers 32 bytes (8 words), or `row` words if `row` is less than 8.
 [[nodiscard]] constexpr Bytes lone_words(std::uint64_t count, std::uint64_t row) {
   return words(count * (row < 8 ? row : 8));
 }

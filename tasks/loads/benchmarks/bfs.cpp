@@ -1,6 +1,6 @@
-// Breadth-first search: finds the distance, in edges, of each of `size` nodes of a random graph from the first node. A
-// job has 24 kernels, one for each level. The kernel of a level without nodes detects this by a word that the previous
-// level wrote, and ends at once. Nodes beyond the last level are not reached. A node has 4 to 12 edges.
+// Breadth-first search: finds the distance, in edges, from the first node to each of `size` nodes of a random graph. A
+// job has 24 kernels, one for each level. The kernel of a level without nodes detects this from a word that the
+// previous level wrote, and ends at once. Nodes beyond the last level are not reached. A node has 4 to 12 edges.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace {
 
 enum : std::size_t { first, neighbours, levels, reached };
 
-constexpr int depth = 24; // number of levels that are expanded
+constexpr int depth = 24; // number of levels whose nodes are expanded
 
-/// Returns the number of edges of the nodes before `node`.
+/// Returns the total number of edges of the nodes that precede `node`.
 constexpr std::size_t edges_before(std::size_t node) {
   const std::size_t rest = node % 9;
   return node / 9 * 72 + 4 * rest + rest * (rest - 1) / 2;
@@ -58,14 +58,16 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// Returns the expected traffic of one launch on a random graph: `frontier` nodes are in the launch's level, and it
-/// finds `found` new nodes.
+/// Returns the expected traffic of one launch on a random graph. `frontier` nodes are in the launch's level, and the
+/// launch finds `found` new nodes.
 LaunchTraffic expected(double nodes, double edges, double frontier, double found) {
   const auto count = [](double value) { return static_cast<std::uint64_t>(std::llround(value)); };
-  /// Returns the expected number of distinct places, out of `places`, that `items` random items fall into.
+  /// Returns the expected number of distinct places that `items` items occupy if each falls into one of `places` places
+  /// at random.
   const auto taken = [](double places, double items) { return places * (1 - std::pow(1 - 1 / places, items)); };
-  /// Returns the bytes of the 32-byte sectors that are touched in an array of `words` words, of nodes or edges.
-  /// `probability` is the chance that an item is needed; `in_sector` items share a sector.
+  /// Returns the bytes of the 32-byte sectors that are accessed in an array of `words` words, which describe nodes or
+  /// edges. `probability` is the probability that an item is needed. `in_sector` is the number of items that share a
+  /// sector.
   const auto sectors = [](double words, double probability, double in_sector) {
     return 32 * std::ceil(words / 8) * (1 - std::pow(1 - std::min(probability, 1.0), in_sector));
   };
@@ -77,7 +79,7 @@ LaunchTraffic expected(double nodes, double edges, double frontier, double found
   const double listed = taken(own, each) + taken(std::max(edges / blocks / 32, 1.0), 1.25 * each);
   const double looked_up = taken(all, each * edges / nodes) * (1 - own / all);
   const auto cached = static_cast<double>(estimated_cache.count);
-  // The fraction of the array `levels` that is in the cache, if streaming data take a fifth of the cache
+  // The fraction of the array `levels` that is in the cache, if streaming data occupy a fifth of the cache.
   const double held = std::min(1.0, cached / (5 * nodes));
   double hits = blocks * (1 + looked_up * held) - 1;
   if (held >= 1) hits += blocks * own;

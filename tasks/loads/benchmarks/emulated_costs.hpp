@@ -1,14 +1,14 @@
 // Emulates the costs of memory policies on the host device, where all memory is the same. The workload waits for the
-// time that a platform's operations would take, according to the costs in the board file. D stands for device memory, M
-// for managed memory, H for host memory. The formulas are those of Bateni et al. (Co-Optimizing Performance and Memory
+// time that the operations of a platform would take, according to the costs in the board file. D is device memory, M
+// managed memory, and H host memory. The formulas are from Bateni et al. (Co-Optimizing Performance and Memory
 // Footprint, RTAS 2020):
-// - M maps pages before the first launch, and flushes the caches of the CPU, which wrote the inputs. It flushes the
+// - M maps pages and flushes the caches of the CPU, which wrote the inputs, before the first launch. M flushes the
 //   device's cache after each launch (Eqs. 3 and 4).
-// - H maps memory with each launch, and pays for accesses that no cache serves (Eqs. 6 to 8).
+// - H maps memory with each launch, and adds the cost of accesses that no cache serves (Eqs. 6 to 8).
 // - D has a minimum time for each copy (Eq. 2).
 //
 // An object is made at set-up; its waits are real-time code. During mapping the core idles, so that another job may
-// execute. All other waits keep the core busy, because the operations would keep the device busy.
+// execute. All other waits keep the core busy, because the operations that they emulate would keep the device busy.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -33,12 +33,12 @@ class EmulatedCosts {
  public:
   /// Makes an object without costs.
   EmulatedCosts() = default;
-  /// `exchanged` is the number of bytes that both host and device use. The object has no costs if `costs` are not
-  /// known.
+  /// `exchanged` is the number of bytes that both host and device use. The object has no costs if `costs` does not hold
+  /// known costs.
   EmulatedCosts(const MemoryCosts& costs, MemoryPolicy policy, const benchmark::Benchmark& benchmark, unsigned size,
                 Bytes exchanged);
 
-  /// Returns the costs of each step, in the order of the steps. The result is empty under D.
+  /// Returns the costs of each step, in the order of the steps. Under D there are none.
   [[nodiscard]] std::span<const LaunchCosts> launches() const { return launches_; }
   /// Return the minimum time of a copy to the device, and of a copy back to the host.
   [[nodiscard]] Duration copy_in(Bytes size) const noexcept { return copy(size, costs_.copied_in); }

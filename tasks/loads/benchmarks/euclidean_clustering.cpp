@@ -1,7 +1,7 @@
-// Clustering of `size` points in space: a cluster is a set of points that are joined by a chain of points, each at most
-// a distance of 1 from the next. A job has 16 kernels. In each of them every point takes the least label of the points
-// near it. The points lie in heaps of 32, in which chains are shorter than 16. So labels converge, and do not depend on
-// the order of threads.
+// Clusters `size` points in space. A cluster is a set of points that are connected by chains, in which each point has a
+// distance of at most 1 from the next point. A job has 16 kernels. In each kernel every point adopts the smallest label
+// of the points near it. The points lie in heaps of 32 points, in which chains are shorter than 16. Therefore labels
+// converge, and do not depend on the order of threads.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -18,9 +18,9 @@ enum : std::size_t { x, y, z, labels };
 
 constexpr std::size_t rounds = 16;
 
-/// Returns the least label of the points within reach. The loop has no branch, so that it vectorises. It compares
-/// squared distances by their bits, since non-negative floats are ordered like their bits. It replaces the label of a
-/// point that is too far away by the largest integer.
+/// Returns the smallest label of the points within reach. The loop has no branch, so that the compiler vectorises it.
+/// The loop compares squared distances by their bits, since non-negative floats are ordered like their bits. It
+/// replaces the label of a point that is too far away by the largest integer.
 RTEXEC_VECTORISED int min_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
   constexpr int none = std::numeric_limits<int>::max();
   const float x0 = p.x[point], y0 = p.y[point], z0 = p.z[point];

@@ -35,8 +35,8 @@ std::vector<ArrayDemand> arrays(unsigned size) {
           array_of<float>("right", size, Direction::both), array_of<float>("factors", size, Direction::device)};
 }
 
-/// Fills the matrix and the right side. Each diagonal element is larger than the sum of the other elements of its row;
-/// hence no pivot is small.
+/// Fills the matrix and the right side. Each diagonal element is larger than the sum of all other elements of its row,
+/// so that no pivot is small.
 void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   const std::size_t n = size;
   float* const rows = host.get<float>(matrix);

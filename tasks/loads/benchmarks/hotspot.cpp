@@ -1,5 +1,5 @@
-// Computes one step of heat flow through a plate of `size` rows and columns. Heat flows from sources, to neighbours,
-// and to the air.
+// Computes one step of heat flow through a plate of `size` rows and columns. Heat flows from sources to the plate,
+// between neighbours, and to the air.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -57,12 +57,12 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                                        device.get<float>(result), size})};
 }
 
-/// Returns the traffic of the launch. The kernel reads each row of temperatures three times within a short time: for
-/// this row, and for the rows above and below it. Only the first read misses the cache.
+/// Returns the traffic of the launch. The kernel reads each row of temperatures three times within a short time: when
+/// it computes the row itself, the row above and the row below. Only the first read misses the cache.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t n = size, row = lines(n), blocks = blocks_of(size, cuda::benchmark_threads);
   LaunchTraffic launch = streaming(n * n, 2);
-  // The columns next to the border of a block belong to another block
+  // The columns next to the border of a block belong to another block.
   launch.accesses = n * (5 * row + 2 * (blocks - 1)) - 2 * row;
   launch.hits = launch.accesses - 3 * n * row;
   return {launch};

@@ -1,16 +1,16 @@
 // Runs a micro-benchmark (benchmark.hpp) as a workload under a memory policy (D: device, M: managed, H: host memory).
 // The first CPU part of a job writes the inputs, so that the host's caches are dirty and managed pages are on the host.
 // The device part makes the policy's copies and runs the kernels. The last CPU part reads the results into a checksum.
-// So each job pays the costs of its policy.
+// Therefore each job has the costs of its policy.
 //
 // The arrays are the workload's own buffers, separate from the device's chunks. They are not swapped, and reduce the
 // capacity of the device. On a GPU, copies and kernels form one CUDA graph in the compute stream. The copies compete
-// with swapping for the copy engines. Under M, if the device can prefetch, arrays that the host sees are prefetched to
-// the device before the graph. Outputs are prefetched back to the host after the graph, in the same stream. So neither
-// side meets page faults.
+// with swapping for the copy engines. Under M, if the device can prefetch, arrays that the host can access are
+// prefetched to the device before the graph. Outputs are prefetched back to the host after the graph, in the same
+// stream. Therefore neither host nor device has page faults.
 //
-// On the host device M and H use ordinary memory, and the costs of policies are emulated (emulated_costs.hpp).
-// Threading rules and errors are those of Workload.
+// On the host device M and H use ordinary memory, and the costs of policies are emulated (emulated_costs.hpp). The
+// threading rules and errors of Workload apply.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -40,9 +40,10 @@ class KernelWorkload final : public Workload {
   struct Options {
     WorkloadKind kind = WorkloadKind::vector_add; // must satisfy is_micro_benchmark()
     unsigned size = 1;
-    MemoryPolicy policy = MemoryPolicy::device; // automatic means D; under D/H each job executes as under D or H
+    /// `automatic` means D; under D/H each job executes as under D or as under H.
+    MemoryPolicy policy = MemoryPolicy::device;
     std::span<const cuda::KernelImage> images = cuda::kernel_images();
-    bool prefetch = true; // under M: prefetch pages; false: pages move by faults
+    bool prefetch = true; // true: prefetch pages under M; false: pages move by faults
   };
   /// Makes the workload. Returns bad_input for a size that the benchmark does not allow.
   [[nodiscard]] static Result<std::unique_ptr<KernelWorkload>> make(const Options& options, DeviceKind kind);
@@ -51,12 +52,12 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
   /// The result depends on the benchmark, its size, the policy and the kind of device.
   [[nodiscard]] std::string fingerprint() const override;
-  /// Adopts a tuned choice for the first contents of arrays (initialiser.hpp). The choice is used under M on a GPU that
-  /// prefetches.
+  /// Adopts a tuned choice of how arrays get their first contents (initialiser.hpp). The choice is used under M on a
+  /// GPU that prefetches.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   /// Allocates the arrays. Under M on a GPU that prefetches, also fills managed arrays with the contents of job 0, and
-  /// moves them to the host. So no job touches a page for the first time.
+  /// moves them to the host. Therefore no job is the first to touch a page.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe_contents(const initialise::Observer& observer) override { contents_observer_ = observer; }
 
@@ -67,7 +68,7 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status make_resident() noexcept override { return status_of(JobPart::copies_in); }
   [[nodiscard]] Status execute_resident() noexcept override { return status_of(JobPart::kernels); }
 
-  /// The three steps of a job's device part. Executed in this order, they do the same as execute() under D.
+  /// The three steps of a job's device part. Executed in this order, they have the effect of execute() under D.
   enum class JobPart { copies_in, kernels, copies_out };
   /// Executes one step. Call it during set-up, on the thread of a compute engine.
   [[nodiscard]] Result<> run(JobPart part);
@@ -119,13 +120,14 @@ class KernelWorkload final : public Workload {
   initialise::Observer contents_observer_;
   EmulatedCosts costs_; // for the host device
   std::uint64_t checksum_ = 0;
-  std::unique_ptr<KernelWorkload> in_place_; // under D/H: executes under H, in the arrays of this workload
+  /// Under D/H: a workload that executes under H, in the arrays of this workload.
+  std::unique_ptr<KernelWorkload> in_place_;
   // Members for a GPU
   hal::CudaDevice* gpu_ = nullptr;
   std::shared_ptr<cuda::Resources> resources_;
   std::vector<hal::cuda::Function> functions_; // kernels of the steps
   GpuGraph graph_;
-  std::array<GpuGraph, 3> parts_; // by JobPart; captured when run() is first called
+  std::array<GpuGraph, 3> parts_; // for each JobPart; captured when run() is first called
 };
 
 } // namespace rtexec::tasks

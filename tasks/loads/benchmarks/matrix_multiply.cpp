@@ -44,7 +44,7 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                                     size})};
 }
 
-/// Returns the traffic of the launch. A row of blocks reads a row of tiles of a and all of b. The part of b that the
+/// Returns the traffic of the launch. Each row of blocks reads a row of tiles of a and all of b. The part of b that the
 /// cache does not hold is read from memory again for each row of tiles.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t n = size, tiles = blocks_of(size, cuda::tile_side), matrix = n * n;

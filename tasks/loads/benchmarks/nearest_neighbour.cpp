@@ -1,4 +1,4 @@
-// Computes the distance of each of `size` places from a given place.
+// Computes the distance of each of `size` places from a target place.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"

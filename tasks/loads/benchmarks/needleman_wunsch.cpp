@@ -67,7 +67,7 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
 }
 
 /// Returns the traffic of one launch. A cache line of the table holds parts of two or three neighbouring blocks. This
-/// launch uses one of them; the previous launch used the others.
+/// launch uses one of these parts; the previous launch used the other parts.
 LaunchTraffic traffic_of(unsigned diagonal, unsigned size) {
   constexpr std::uint64_t block = cuda::alignment_block;
   const auto within = [&](std::uint64_t index) { return std::min(block, size - index * block); };

@@ -1,5 +1,5 @@
-// Finds the cheapest paths from the first row of a wall to each of the `size` columns of its last row. It has one
-// kernel for each row after the first: 512.
+// Finds the cheapest paths from the first row of a wall to each of the `size` columns of its last row. It has 512
+// kernels, one for each row after the first.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include "tasks/base/vectorised.hpp"
@@ -36,8 +36,8 @@ void fill(unsigned size, std::uint64_t job, const Addresses& host) noexcept {
   fill_integers(host, wall, std::size_t{rows} * size, job, 0, 10);
 }
 
-/// Returns the kernels, one for each row. The costs of successive rows are written to `spare` and `costs` in turn; the
-/// last row is in `costs`.
+/// Returns the kernels, one for each row after the first. The costs of successive rows are written to `spare` and
+/// `costs` in turn; the costs of the last row are in `costs`.
 std::vector<Step> steps(unsigned size, const Addresses& device) {
   std::vector<Step> made;
   const int* before = device.get<int>(wall);
@@ -51,8 +51,8 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// Returns the traffic of each launch. A launch reads a row of the wall, reads the costs of the previous row and writes
-/// those of this row. One of the two arrays of costs is visible to the host, the other one is not.
+/// Returns the traffic of each launch. A launch reads a row of the wall, reads the costs of the previous row, and
+/// writes the costs of this row. Only one of the two arrays of costs is visible to the host.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const std::uint64_t row = lines(size), beside = 2 * (blocks_of(size, cuda::benchmark_threads) - std::uint64_t{1});
   const std::uint64_t kept = is_kept(words(3 * std::uint64_t{size})) ? row : 0;

@@ -29,7 +29,7 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
                             cuda::RandomAccessArguments{device.get<unsigned>(table), size, seed})};
 }
 
-/// Returns the traffic of the launch. Accesses hit the cache in the part of the table that it holds.
+/// Returns the traffic of the launch. An access hits the cache if it is in the part of the table that the cache holds.
 std::vector<LaunchTraffic> traffic(unsigned size) {
   const Bytes table = words(size);
   const double held = std::min(1.0, static_cast<double>(estimated_cache.count) / static_cast<double>(table.count));

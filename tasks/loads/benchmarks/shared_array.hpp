@@ -1,6 +1,6 @@
 // The memory of one array under a memory policy:
 // - D has two buffers, page-locked host memory and device memory, and copies between them.
-// - M has one buffer in managed memory, whose pages move to the side that touches them.
+// - M has one buffer in managed memory, whose pages move to host or device when it accesses them.
 // - H has one buffer in host memory, which the device reads and writes in place.
 // - D/H has the buffers of D, and can also use the host buffer in place.
 // An array that only kernels use is in device memory under every policy.
@@ -34,8 +34,8 @@ struct ArrayCopy {
 
 class SharedArray {
  public:
-  /// Makes an array. The policy `automatic` means D. Errors name the array. Returns out_of_memory also for managed
-  /// memory that exceeds the device's free memory.
+  /// Makes an array. The policy `automatic` means D. Errors name the array. Returns out_of_memory also if managed
+  /// memory exceeds the device's free memory.
   [[nodiscard]] static Result<SharedArray> make(Device& device, MemoryPolicy policy,
                                                 const benchmark::ArrayDemand& demand);
   [[nodiscard]] static Footprint footprint(MemoryPolicy policy, const benchmark::ArrayDemand& demand);
@@ -47,11 +47,11 @@ class SharedArray {
   SharedArray& operator=(SharedArray&&) = delete;
   ~SharedArray();
 
-  /// Returns a view of an array under D/H, with which kernels use the host buffer in place, as under H. The view owns
-  /// no memory, and this array must outlive it.
+  /// Returns a view of an array under D/H, through which kernels use the host buffer in place, as under H. The view
+  /// owns no memory, and this array must outlive it.
   [[nodiscard]] SharedArray in_place() const noexcept;
 
-  /// Returns the host address; null if the host does not see the array.
+  /// Returns the host address, or null if the host cannot access the array.
   [[nodiscard]] std::byte* host() const noexcept { return on_host_.size == Bytes{0} ? on_device_.host : on_host_.host; }
   [[nodiscard]] std::byte* device() const noexcept { return on_device_.device; }
   [[nodiscard]] Bytes size() const noexcept { return on_device_.size; }
@@ -59,8 +59,8 @@ class SharedArray {
   [[nodiscard]] const Buffer& buffer() const noexcept { return on_device_; }
   [[nodiscard]] benchmark::Direction direction() const noexcept { return direction_; }
 
-  // Return the copies that the policy makes before a job's first kernel and after its last one. They return nullopt if
-  // the policy makes no copy
+  // Return the copies that the policy makes before a job's first kernel and after its last kernel. They return nullopt
+  // if the policy makes no such copy.
   [[nodiscard]] std::optional<ArrayCopy> copy_in() const noexcept;
   [[nodiscard]] std::optional<ArrayCopy> copy_out() const noexcept;
 

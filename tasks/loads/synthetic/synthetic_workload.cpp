@@ -18,7 +18,7 @@ void spin_until(Instant end) noexcept {
   while (Clock::now() < end) {}
 }
 
-/// Returns the number of words that are visited in memory of this size: one in each page that has room for it.
+/// Returns the number of words that are visited in memory of this size: one word in each page with room for it.
 std::size_t words_in(Bytes size) noexcept { return (size.count + page - sizeof(std::uint64_t)) / page; }
 
 std::uint64_t read_word(const std::byte* at) noexcept {
@@ -136,7 +136,8 @@ Status SyntheticWorkload::execute_segment(std::uint32_t segment) noexcept {
   return {};
 }
 
-/// Executes one layer. `begins` is the number of the segment that begins with this layer, if one does.
+/// Executes one layer. If a segment begins with this layer, `begins` is the number of that segment; otherwise it is
+/// nullopt.
 Status SyntheticWorkload::execute_layer(std::size_t layer, std::optional<std::uint32_t> begins) noexcept {
   const Instant end = end_of(times_[layer]), half = end - times_[layer] / 2;
   ++executions_;
@@ -147,8 +148,8 @@ Status SyntheticWorkload::execute_layer(std::size_t layer, std::optional<std::ui
   return touched;
 }
 
-/// Checks and rewrites the words of `carry`, the live state across preemption, until `end`. Visits at least one word,
-/// so that a complete loss is noticed even on a busy machine.
+/// Checks and rewrites the words of `carry` (live state across preemption) until `end`. Visits at least one word, so
+/// that a complete loss is detected even on a busy machine.
 Status SyntheticWorkload::pass_carry(std::uint32_t segment, Instant end) noexcept {
   if (gpu_ != nullptr) return write_chunks(memory_.carry, live_, end);
   const std::size_t left = segment == 0 ? 0 : carry_words_;

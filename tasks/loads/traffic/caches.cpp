@@ -13,7 +13,7 @@ constexpr Bytes mebi{1 << 20};
 constexpr Bytes min_sweep = mebi * 16;
 constexpr Bytes max_sweep = mebi * 256;
 constexpr Bytes usual_sweep = mebi * 64;
-constexpr unsigned max_indices = 16; // limit on the number of caches of a core that are read
+constexpr unsigned max_indices = 16; // maximum number of caches of a core that are read
 
 std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t value = 0;
@@ -32,7 +32,7 @@ struct Cache {
   Bytes line;
 };
 
-/// Returns cache number `index` of a core, or nullopt if it does not exist or is an instruction cache.
+/// Returns cache number `index` of a core. Returns nullopt if the cache does not exist or is an instruction cache.
 std::optional<Cache> read_cache(const hal::Machine& machine, unsigned core, unsigned index) {
   const std::string folder =
       "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index" + std::to_string(index) + "/";

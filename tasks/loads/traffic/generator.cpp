@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t piece = 64 << 10;
 
-/// A run of a generator, which moves about 64 KiB at a time. Holds the state that paced and unpaced runs share.
+/// A run of a generator, in steps of about 64 KiB. It holds the state that paced and unpaced runs have in common.
 class Run {
  public:
   Run(Generator& generator, const Course& course, const Clock& clock)

@@ -11,14 +11,14 @@ struct GeneratorThread::State {
   GeneratorHooks hooks;
 
   std::atomic<bool> stop{false};
-  hal::Signal stopped; // raised with `stop`
+  hal::Signal stopped; // raised when `stop` is set
   hal::Signal begun;   // raised once `refused` is set
   Result<> refused;    // the result of hooks.begin
   Instant start;
   std::atomic<std::uint64_t> moved{0}, dropped{0};
-  Traffic traffic; // the complete result, once the thread has ended
+  Traffic traffic; // the complete result, valid after the thread has ended
   std::atomic<bool> ended{false};
-  hal::Thread thread; // declared last: it ends before the other members are destroyed
+  hal::Thread thread; // declared last, because the thread must end before the other members are destroyed
 
   void run() {
     if (hooks.begin) refused = hooks.begin();

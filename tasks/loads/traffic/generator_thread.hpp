@@ -12,8 +12,8 @@
 
 namespace rtexec::tasks {
 
-/// Functions that the thread calls before it moves its first byte and after its last. The code that starts the thread
-/// uses them for counters and budgets. An empty function is not called.
+/// Functions that the thread calls before it moves its first byte and after it has moved its last byte. The code that
+/// starts the thread uses them for counters and budgets. An empty function is not called.
 struct GeneratorHooks {
   std::function<Result<>()> begin; // an error ends the thread
   std::function<void()> end;       // not called if `begin` failed
@@ -22,8 +22,9 @@ struct GeneratorHooks {
 class GeneratorThread {
  public:
   /// Starts the thread. Returns once the thread runs with its settings, or returns the error of hal::Thread or of
-  /// `hooks.begin`. Returns bad_input for a rate of 0. The thread waits only for page faults of a PageGenerator and for
-  /// the bursts of a paced generator. In a real-time class and without a rate it occupies its core until it is stopped.
+  /// `hooks.begin`. Returns bad_input for a rate of 0. The thread blocks only on page faults of a PageGenerator and
+  /// until the bursts of a paced generator. In a real-time class and without a rate it occupies its core until it is
+  /// stopped.
   [[nodiscard]] static Result<GeneratorThread> start(std::unique_ptr<Generator> generator,
                                                      const hal::ThreadSettings& settings,
                                                      std::optional<Bandwidth> rate = {}, GeneratorHooks hooks = {});
@@ -31,10 +32,10 @@ class GeneratorThread {
   GeneratorThread(GeneratorThread&&) noexcept;
   GeneratorThread& operator=(GeneratorThread&&) noexcept; // stops the thread that it replaces
 
-  /// Returns the traffic since the start, of which about the last 64 KiB may be missing. After stop() the result is
-  /// complete. May be called from any thread.
+  /// Returns the traffic since the start. About the last 64 KiB may be missing. After stop() the result is complete.
+  /// Any thread may call it.
   [[nodiscard]] Traffic so_far() const noexcept;
-  /// Stops the thread, which first completes at most about 64 KiB. A second call returns the same result.
+  /// Stops the thread. The thread first moves at most about 64 KiB. A second call returns the same result.
   Traffic stop();
   [[nodiscard]] int kernel_id() const; // the thread's number in /proc
 

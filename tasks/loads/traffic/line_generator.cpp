@@ -8,7 +8,7 @@
 namespace rtexec::tasks {
 namespace {
 
-// Accesses are volatile, so that the compiler neither omits nor merges any
+// Accesses are volatile, so that the compiler neither omits nor merges accesses.
 using Word = volatile std::uint32_t;
 using Wide = volatile std::uint64_t;
 using Link = std::byte* volatile;
@@ -51,8 +51,8 @@ LineGenerator::~LineGenerator() {
   if (locked_) (void)hal::sys().munlock(memory_.base(), memory_.size().count);
 }
 
-/// Writes to every page and locks the buffer. Pages that were only read would all be the kernel's one zero page, which
-/// stays in the cache.
+/// Writes to every page and locks the buffer. The writes are needed: pages that were only read would all be the
+/// kernel's single zero page, which stays in the cache.
 void LineGenerator::fill() {
   for (std::uint64_t at = 0; at < memory_.size().count; at += hal::page_size().count)
     word_at(memory_.base() + at) = static_cast<std::uint32_t>(at / hal::page_size().count) + 1;

@@ -11,7 +11,7 @@ Result<std::unique_ptr<PageGenerator>> PageGenerator::make(Bytes buffer) {
   auto memory = hal::Mapping::anonymous(round_up(buffer, hal::page_size()), PROT_READ | PROT_WRITE, MAP_NORESERVE,
                                         "pages to touch");
   if (!memory) return Unexpected(memory.error());
-  // A fault on a huge page would bring in many pages at once. A kernel without huge pages rejects this advice
+  // A fault on a huge page would map many pages at once. A kernel without huge pages rejects this advice.
   if (::madvise(memory->base(), memory->size().count, MADV_NOHUGEPAGE) != 0 && errno != EINVAL)
     return hal::call_failed("keeping " + readable(memory->size()) + " of pages small", errno);
   std::unique_ptr<PageGenerator> generator(new PageGenerator(std::move(*memory)));
@@ -19,7 +19,7 @@ Result<std::unique_ptr<PageGenerator>> PageGenerator::make(Bytes buffer) {
   return hal::call_failed("giving pages back to the kernel", errno, "Count another event than page faults.");
 }
 
-/// Gives the pages back to the kernel. Pages that the process locked (mlockall) are unlocked first.
+/// Returns the pages to the kernel. Pages that the process locked (mlockall) are unlocked first.
 bool PageGenerator::give_back() noexcept {
   std::byte* const base = memory_.base();
   const auto size = memory_.size().count;

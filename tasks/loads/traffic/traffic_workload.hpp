@@ -1,6 +1,6 @@
-// A workload that moves memory in its CPU parts and needs no device. It serves experiments with bandwidth budgets. Each
-// job moves traffic_before bytes in its first part and traffic_after bytes in its last part. Both amounts are rounded
-// down to whole lines (copy: pairs of lines), and each job continues where the previous one ended.
+// A workload that moves memory in its CPU parts and needs no device. It is used for experiments with bandwidth budgets.
+// Each job moves traffic_before bytes in its first part and traffic_after bytes in its last part. Both amounts are
+// rounded down to whole lines (copy: pairs of lines). Each job continues where the previous job ended.
 // tasks/loads/traffic/generator.hpp defines how each pattern counts bytes. The device part does nothing.
 #pragma once
 
@@ -15,9 +15,9 @@ namespace rtexec::tasks {
 
 class TrafficWorkload final : public Workload {
  public:
-  /// Makes the workload. The line size is that of `machine`'s caches. If the task names no buffer size, it follows from
-  /// these caches too. Returns bad_input if an amount is below one line or no traffic is requested. Returns
-  /// out_of_memory if the buffer cannot be allocated.
+  /// Makes the workload. The line size is the line size of `machine`'s caches. If the task names no buffer size, the
+  /// size of these caches determines it. Returns bad_input if an amount is below one line or no traffic is requested.
+  /// Returns out_of_memory if the buffer cannot be allocated.
   [[nodiscard]] static Result<std::unique_ptr<TrafficWorkload>> make(const Task& task,
                                                                      const hal::Machine& machine = hal::Machine());
 

@@ -1,6 +1,6 @@
 // One 3x3 convolution in cuDNN, with channels in planes (NCHW). The engine's own networks use interleaved channels
-// (NHWC, tasks/engine/cuda/cudnn.hpp), for which cuDNN has no Winograd algorithm. Used during set-up only: its
-// computation is captured into a CUDA graph.
+// (NHWC, tasks/engine/cuda/cudnn.hpp), for which cuDNN has no Winograd algorithm. The class is used during set-up only,
+// because its computation is captured into a CUDA graph.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -14,16 +14,17 @@ namespace rtexec::tasks {
 
 class CudnnConvolution {
  public:
-  /// Makes a convolution from 1x`channels`x`side`x`side` to the same shape, in `stream`. The device's context must be
-  /// current. If `functions` is null, uses the cuDNN of this machine. Returns unsupported if there is no cuDNN.
+  /// Makes a convolution in `stream`. Its input and its output have the shape 1x`channels`x`side`x`side`. The device's
+  /// context must be current. If `functions` is null, uses the cuDNN of this machine. Returns unsupported if there is
+  /// no cuDNN.
   [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(const cuda::CudnnFunctions* functions,
                                                                       int channels, int side, hal::cuda::Stream stream);
   ~CudnnConvolution();
   CudnnConvolution(const CudnnConvolution&) = delete;
   CudnnConvolution& operator=(const CudnnConvolution&) = delete;
 
-  /// Returns the bytes of workspace that `algorithm` (cudnnConvolutionFwdAlgo_t) needs. Returns unsupported if cuDNN
-  /// cannot use the algorithm here.
+  /// Returns the size in bytes of the workspace that `algorithm` (cudnnConvolutionFwdAlgo_t) needs. Returns unsupported
+  /// if cuDNN cannot use the algorithm for this convolution.
   [[nodiscard]] Result<std::size_t> workspace(int algorithm) const;
   /// Computes y = conv(x, filters). The filters have the layout [out, in, 3, 3].
   [[nodiscard]] Result<> compute(int algorithm, const std::byte* x, const std::byte* filters, std::byte* y,

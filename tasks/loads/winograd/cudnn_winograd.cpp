@@ -24,7 +24,8 @@ CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& met
   segment_ends_ = {1};
 }
 
-CudnnWinograd::~CudnnWinograd() { unbind(); } // unbinds before the convolution is destroyed, which the graph uses
+/// Unbinds first, because the graph uses the convolution, which is destroyed later.
+CudnnWinograd::~CudnnWinograd() { unbind(); }
 
 Bytes CudnnWinograd::picture() const {
   return {static_cast<std::uint64_t>(element_count(inputs_[0].shape)) * sizeof(float)};
@@ -85,7 +86,7 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
       !computed)
     return computed;
-  executor_->begin(); // the last kernel belongs to cuDNN
+  executor_->begin(); // the previous kernel is a kernel of cuDNN, not of the executor
   if (auto recorded = record(0, 1); !recorded) return recorded;
   if (auto copied = executor_->stage_output({buffers_[1].device}, ElementType::float32, y, floats); !copied)
     return copied;

@@ -1,5 +1,5 @@
-// A network of one layer, which cuDNN's Winograd convolution computes on an NVIDIA GPU. It is captured into one CUDA
-// graph with the copies of its input and output. All functions except bind() work without a device.
+// A network of one layer, which cuDNN's Winograd convolution computes on an NVIDIA GPU. The convolution and the copies
+// of its input and output are captured into one CUDA graph. All functions except bind() work without a device.
 #pragma once
 
 #include "tasks/engine/cuda/gpu_network.hpp"
@@ -35,12 +35,12 @@ class CudnnWinograd final : public GpuNetwork {
   [[nodiscard]] double flops() const override { return flops_; }
 
  private:
-  /// Binds the network. Returns refused if cuDNN is missing, or no longer accepts the method.
+  /// Binds the network. Returns refused if there is no cuDNN, or if cuDNN no longer accepts the method.
   [[nodiscard]] Result<> place(Device& device, const Memory& memory) override;
   [[nodiscard]] std::span<const std::byte> image() const override { return std::as_bytes(std::span(filters_)); }
   void release_image() noexcept override { filters_ = std::vector<float>(); }
-  /// Returns the size of the picture in bytes. Scratch holds the picture, then the result of the same size, then the
-  /// workspace
+  /// Returns the size of the picture in bytes. Scratch holds the picture, the result (which has the size of the
+  /// picture), and the workspace, in this order.
   [[nodiscard]] Bytes picture() const;
   [[nodiscard]] Result<> open_convolution();
   [[nodiscard]] Result<> issue(const Memory& memory);
@@ -50,7 +50,7 @@ class CudnnWinograd final : public GpuNetwork {
   Method method_;
   Options options_;
   std::string layer_;
-  std::unique_ptr<CudnnConvolution> convolution_; // null until bound
+  std::unique_ptr<CudnnConvolution> convolution_; // null until the network is bound
 };
 
 } // namespace rtexec::tasks

@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::uint64_t weights_seed = 1, picture_seed = 2;
 constexpr std::int64_t side = 3; // side of a filter
-// The values of WINOGRAD and WINOGRAD_NONFUSED in cudnnConvolutionFwdAlgo_t. tune() chooses the first one that cuDNN
-// accepts
+// The values of WINOGRAD and WINOGRAD_NONFUSED in cudnnConvolutionFwdAlgo_t. tune() chooses the first of these
+// algorithms that cuDNN accepts.
 constexpr std::array algorithms{6, 7};
-constexpr std::size_t max_workspace = std::size_t{4} << 30; // limit of the workspace that tune() accepts
-// The prefix of a tuning line that is only a message and chooses nothing
+constexpr std::size_t max_workspace = std::size_t{4} << 30; // maximum workspace that tune() accepts
+// The prefix of a tuning line that is only a message and chooses no method.
 constexpr std::string_view note = "# ";
 
 std::vector<float> noise(std::uint64_t seed, std::int64_t count) {

@@ -1,10 +1,11 @@
 // The Winograd convolution micro-benchmark: one 3x3 convolution of a square picture, by Winograd's minimal filtering.
-// Each job repeats it. It represents the layers in which networks spend most time, and is sensitive to memory bandwidth
-// (Nigam's thesis, for pictures of 256 to 2048).
+// Each job repeats the convolution. The benchmark represents the layers in which networks spend most time, and is
+// sensitive to memory bandwidth (Nigam's thesis, for pictures of 256 to 2048 pixels on a side).
 //
-// It is a network of one layer: 32 input channels, 32 output channels, stride 1, padding 1, fp32, no bias. At a
-// resolution of 2048 the picture and the result take 512 MiB each on the device. They take as much again in the host's
-// buffers, from and to which execute() copies. The algorithm depends on the device:
+// The workload is a network of one layer: 32 input channels, 32 output channels, stride 1, padding 1, fp32, no bias. At
+// a resolution of 2048 the picture and the result take 512 MiB each on the device, and 512 MiB each in the buffers of
+// the host. execute() copies the picture from the host's buffer, and the result to the host's buffer. The algorithm
+// depends on the device:
 //   host device   F(2x2, 3x3), tasks/engine/host/kernels/winograd_conv.cpp. It needs 2.25 times fewer multiplications.
 //   GPU           tune() chooses cuDNN's WINOGRAD, or else its WINOGRAD_NONFUSED. If cuDNN is missing or accepts
 //                 neither, it chooses the engine's own convolution, which is not Winograd's, and says so in a tuning
@@ -31,11 +32,11 @@ class WinogradWorkload final : public Workload {
  public:
   static constexpr std::int64_t channels = 32; // input channels, and output channels
   static constexpr unsigned min_resolution = 16;
-  /// The maximum resolution. A larger picture has too many elements for a tensor (graph.hpp)
+  /// The maximum resolution. A larger picture has too many elements for a tensor (graph.hpp).
   static constexpr unsigned max_resolution = 2896;
 
-  /// Makes the workload. Returns bad_input for a resolution out of bounds, or out_of_memory. `options` apply to a GPU
-  /// only, except for the memory policy.
+  /// Makes the workload. Returns bad_input for a resolution outside [min_resolution, max_resolution], or out_of_memory.
+  /// `options` apply to a GPU only, except for the memory policy.
   [[nodiscard]] static Result<std::unique_ptr<WinogradWorkload>> make(unsigned resolution, DeviceKind kind,
                                                                       const CudnnWinograd::Options& options);
   [[nodiscard]] static Result<std::unique_ptr<WinogradWorkload>> make(unsigned resolution, DeviceKind kind) {
@@ -53,14 +54,14 @@ class WinogradWorkload final : public Workload {
   /// Binds the network and fills the input with seeded noise. Every job convolves the same picture.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe(const LayerObserver& observer) override;
-  /// Call it after use(), which replaces the network.
+  /// Call it after use(), because use() replaces the network.
   void observe_contents(const initialise::Observer& observer) override { network_->observe_contents(observer); }
 
   [[nodiscard]] Status before(std::uint64_t) noexcept override { return {}; }
   [[nodiscard]] Status execute() noexcept override { return network_->run(); }
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
-  /// Returns the floating-point operations of one job. They are counted as for a direct convolution, so that
+  /// Returns the number of floating-point operations of one job. They are counted as for a direct convolution, so that
   /// throughputs of different algorithms are comparable.
   [[nodiscard]] double flops() const { return network_->flops(); }
   [[nodiscard]] const Network& network() const { return *network_; }

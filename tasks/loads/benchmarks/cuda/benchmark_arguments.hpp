@@ -5,9 +5,9 @@
 
 namespace rtexec::tasks::cuda {
 
-constexpr int benchmark_threads = 256; // threads of a block, in x; some kernels have another number
+constexpr int benchmark_threads = 256; // threads of a block, in x; some kernels use another number
 
-/// Returns a pseudo-random number. For each seed, the function is a bijection of `i`.
+/// Returns a pseudo-random number. For each value of `seed`, the function is a bijection of `i`.
 constexpr unsigned noise(unsigned i, unsigned seed) {
   unsigned x = i * 0x9e3779b9U + seed;
   x = (x ^ (x >> 16U)) * 0x7feb352dU;
@@ -15,18 +15,18 @@ constexpr unsigned noise(unsigned i, unsigned seed) {
   return x ^ (x >> 16U);
 }
 
-/// Maps a 32-bit pseudo-random number to 0 .. count - 1.
+/// Maps a 32-bit pseudo-random number to the range 0 to count - 1.
 constexpr unsigned chosen(unsigned number, unsigned count) {
   return static_cast<unsigned>(static_cast<unsigned long long>(number) * count >> 32U);
 }
 
-/// A description of the contents of an array. Word i depends on its index alone, so any thread or device may fill any
+/// A description of the contents of an array. Word i depends only on its index, so any thread or device may fill any
 /// part.
 struct Fill {
   enum Kind : int {
     words,     // pseudo-random bits of noise()
     fractions, // floats in [0, 1), multiples of 2^-24
-    integers,  // `range` different integers, the smallest one `least`
+    integers,  // `range` different integers, beginning with `least`
     scores,    // the initial table of needleman-wunsch with `range` columns: its first row and column, zeros elsewhere
   };
   int kind = words;
@@ -47,8 +47,8 @@ constexpr int filled_score(const Fill& fill, unsigned i) {
   return row != 0 && column != 0 ? 0 : -gap_penalty * static_cast<int>(row + column);
 }
 
-/// Fills the words first to first + count of the array at `to`. Thread t fills the words t, t + threads, t + 2 threads,
-/// ... of these words.
+/// Fills the `count` words of the array at `to` that begin with word `first`. Thread t fills words t, t + threads, t +
+/// 2 threads and so on of these words.
 struct FillArguments {
   void* to = nullptr;
   unsigned first = 0, count = 0;
@@ -56,7 +56,7 @@ struct FillArguments {
   Fill fill;
 };
 
-/// Computes sum = a + b, element by element. Matrices are added as vectors of their elements.
+/// Computes sum = a + b, element by element. A matrix is added as a vector of its elements.
 struct AddArguments {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -64,7 +64,8 @@ struct AddArguments {
   unsigned count = 0;
 };
 
-constexpr int tile_side = 16; // side of a tile of the product: one tile for each block, one thread for each element
+/// Side of a tile of the product: a block for each tile, a thread for each element of the tile.
+constexpr int tile_side = 16;
 
 struct MatrixMultiplyArguments {
   const float* a = nullptr;
@@ -73,12 +74,12 @@ struct MatrixMultiplyArguments {
   unsigned side = 0;
 };
 
-constexpr int alignment_block = 16; // side of a block; one thread for each of its rows
+constexpr int alignment_block = 16; // side of a block; a thread for each row of the block
 
 /// Computes scores[i + 1][j + 1] as the greatest of scores[i][j] + similarity[i][j], scores[i][j + 1] - penalty and
 /// scores[i + 1][j] - penalty. The table is divided into square blocks. One launch computes the blocks of one
-/// anti-diagonal. Thread block b of its grid computes the block in row first_row + b and column diagonal - first_row -
-/// b.
+/// anti-diagonal, number `diagonal`. Thread block b of its grid computes the block in row first_row + b and column
+/// diagonal - first_row - b.
 struct NeedlemanWunschArguments {
   const int* similarity = nullptr; // [side][side]
   int* scores = nullptr;           // [side + 1][side + 1]
@@ -87,7 +88,7 @@ struct NeedlemanWunschArguments {
 };
 
 /// Eliminates column `pivot`: factors[i] = matrix[i][pivot] / matrix[pivot][pivot] for every row i below the pivot.
-/// Then subtracts factors[i] times row pivot from row i, and likewise from right[i].
+/// Then subtracts factors[i] * matrix[pivot] from row i of the matrix, and factors[i] * right[pivot] from right[i].
 struct GaussianArguments {
   float* matrix = nullptr;
   float* right = nullptr;
@@ -95,11 +96,12 @@ struct GaussianArguments {
   unsigned side = 0, pivot = 0;
 };
 
-// The change of an element's temperature in one step, as a fraction of its power or of each temperature difference
+// The change of an element's temperature in one step, as a fraction of its power or of each temperature difference.
 constexpr float heat_from_power = 0.5F, heat_across_rows = 0.125F, heat_across_columns = 0.1F, heat_to_air = 0.0125F;
 constexpr float air = 80; // temperature of the air
 
-/// Computes one step of heat flow. Neighbours beyond an edge have the temperature of the element.
+/// Computes one step of heat flow. A neighbour beyond the border of the plate has the temperature of the element
+/// itself.
 struct HotspotArguments {
   const float* temperature = nullptr;
   const float* power = nullptr;
@@ -109,15 +111,15 @@ struct HotspotArguments {
 
 /// Computes costs[j] = wall[j] + min(before[j - 1], before[j], before[j + 1]).
 struct PathfinderArguments {
-  const int* wall = nullptr; // one row
+  const int* wall = nullptr; // one row of the wall
   const int* before = nullptr;
   int* costs = nullptr;
   unsigned columns = 0;
 };
 
-/// Expands one level of a breadth-first search. The neighbours of node i are the entries first[i] to first[i + 1] of
-/// `neighbours`. Nodes of level `level` give level + 1 to neighbours without a level (below 0). reached[l] is nonzero
-/// if level l has nodes.
+/// Expands one level of a breadth-first search. The neighbours of node i are the entries [first[i], first[i + 1]) of
+/// `neighbours`. A node of level `level` gives level + 1 to each neighbour that has no level yet (a value below 0).
+/// reached[l] is nonzero if level l has nodes.
 struct BfsArguments {
   const unsigned* first = nullptr;
   const unsigned* neighbours = nullptr;
@@ -135,15 +137,16 @@ struct NearestNeighbourArguments {
   float to_x = 0, to_y = 0;
 };
 
-/// Makes as many updates as the table has elements. The number of an update selects its element pseudo-randomly.
+/// Makes as many updates as the table has elements. The number of an update selects the updated element
+/// pseudo-randomly.
 struct RandomAccessArguments {
   unsigned* table = nullptr;
   unsigned count = 0;
   unsigned seed = 0;
 };
 
-/// Sets the label of every point to the least label of the points within `reach`. A label that it reads may be the
-/// result of this launch or of the previous one.
+/// Sets the label of every point to the smallest label of the points within `reach`. A label that the kernel reads may
+/// be the result of this launch or of the previous launch.
 struct ClusteringArguments {
   const float* x = nullptr;
   const float* y = nullptr;

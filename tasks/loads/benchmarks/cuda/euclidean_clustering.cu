@@ -1,5 +1,5 @@
-// Computes one round, in which each point takes the least label of the points near it. Another thread may lower a label
-// at the same time. The old and the new value are both valid.
+// Computes one round, in which each point adopts the smallest label of the points near it. Another thread may lower a
+// label at the same time; the old and the new label are both valid.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

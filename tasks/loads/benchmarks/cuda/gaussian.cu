@@ -11,7 +11,7 @@ KERNEL(benchmark_factors, benchmark_threads, GaussianArguments) {
         arguments.matrix[row * n + arguments.pivot] / arguments.matrix[arguments.pivot * n + arguments.pivot];
 }
 
-/// A block of the grid eliminates part of one row, which the grid's y selects. Each thread computes one element.
+/// A block of the grid eliminates part of one row. The block's y selects the row. Each thread computes one element.
 KERNEL(benchmark_eliminate, benchmark_threads, GaussianArguments) {
   wait_for_previous();
   const unsigned n = arguments.side, pivot = arguments.pivot, row = pivot + 1 + static_cast<unsigned>(block_y()),

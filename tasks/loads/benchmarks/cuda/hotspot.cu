@@ -3,7 +3,8 @@
 
 namespace rtexec::tasks::cuda {
 
-/// A block of the grid computes part of one row, which the grid's y selects. Each thread computes one element.
+/// A block of the grid computes part of one row. The block's y is the number of the row. Each thread computes one
+/// element.
 KERNEL(benchmark_heat, benchmark_threads, HotspotArguments) {
   wait_for_previous();
   const unsigned n = arguments.side, row = static_cast<unsigned>(block_y()), column = item();

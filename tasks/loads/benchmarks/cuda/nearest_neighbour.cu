@@ -1,4 +1,4 @@
-// Computes the distances of all places from one given place.
+// Computes the distances of all places from the target place.
 #include "tasks/loads/benchmarks/cuda/benchmark.cuh"
 
 namespace rtexec::tasks::cuda {

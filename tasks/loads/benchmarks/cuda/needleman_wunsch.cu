@@ -25,7 +25,8 @@ KERNEL(benchmark_align, alignment_block, NeedlemanWunschArguments) {
   const int columns = n - column < alignment_block ? static_cast<int>(n - column) : alignment_block;
   int* const result = arguments.scores + (row + 1) * width + column + 1;
   const int* const similarity = arguments.similarity + static_cast<unsigned long long>(row) * n + column;
-  // Load the edges of the block: each thread one element of the column to the left and one of the row above
+  // Loads the borders of the block: each thread loads an element of the column to the left and an element of the row
+  // above.
   if (row < n) scores[own + 1][0] = result[-1];
   if (own < columns)
     scores[0][own + 1] =
