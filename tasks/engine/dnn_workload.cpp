@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the prefix of a fingerprint. It names the device kind and the precision, which measured times depend on; for
-/// the host device it names neither.
+/// Returns the first part of a fingerprint. It names the device kind and the precision, because measured times depend
+/// on both. For the host device it names neither.
 std::string_view prefix(DeviceKind kind, Precision precision) {
   if (kind == DeviceKind::host) return "dnn-";
   switch (precision) {
@@ -42,7 +42,7 @@ std::string_view infix(MemoryPolicy policy) {
 
 using Ports = std::span<const Network::Port>;
 
-/// Adds the properties that the user supplies in addition to the model file.
+/// Adds to the fingerprint the properties that the user supplies in addition to the model file.
 void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs) {
   if (!given.inputs.shapes.empty())
     for (const auto& input : inputs) fingerprint.add("shape").add(input.name).add(to_string(input.shape));
@@ -53,7 +53,7 @@ void add(Fingerprint& fingerprint, const DnnWorkload::Given& given, Ports inputs
   for (const auto& [input, output] : given.state) fingerprint.add("state").add(input).add(output);
 }
 
-/// Returns the index of the input or output (port) with this name. `kind` names it in errors.
+/// Returns the index of the input or output (port) with this name. `kind` is the word for the port in errors.
 Result<std::size_t> number_of(const std::string& name, Ports ports, const std::string& kind) {
   const auto found = std::ranges::find(ports, name, &Network::Port::name);
   if (found != ports.end()) return static_cast<std::size_t>(found - ports.begin());
@@ -149,7 +149,7 @@ Result<DnnWorkload::Beside> DnnWorkload::beside(const MemoryDemand& own) const {
   return Beside{.fixed = fixed, .added = room - fixed};
 }
 
-/// Divides the footprint for the network's current memory demand into the network's own memory and added memory.
+/// Divides the footprint into the network's current memory demand and added memory.
 Result<> DnnWorkload::fit() {
   if (!footprint_) return {};
   const auto own = network_->memory();

@@ -1,7 +1,8 @@
 // A neural network as a task's workload. It executes layer by layer, and decodes the outputs if the model's metadata
-// define their meaning. The caller fills the inputs, except those with recurrent state. Such an input holds an output
-// of the previous job, and is no input of the task. A footprint is an optional total memory demand above the network's
-// own: the unused rest stands for the larger demand of another framework for the same network.
+// define their meaning. The caller fills the inputs, except inputs with recurrent state. An input with recurrent state
+// holds an output of the previous job, and is not an input of the task. A footprint is an optional total memory demand
+// that is larger than the network's own demand. The unused rest of the footprint represents the larger demand of
+// another framework for the same network.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -24,20 +25,20 @@ class DnnWorkload final : public Workload {
   /// The total device memory that the workload demands.
   struct Footprint {
     Bytes size;
-    Bytes swappable; // the rest of `size` is fixed and belongs to the memory that the footprint adds
+    Bytes swappable; // part of `size` that can be swapped; the rest is fixed and in the memory that the footprint adds
     MemoryClass kind = MemoryClass::state; // class of the added swappable memory
   };
 
   /// The properties that a model's file leaves open and the user supplies.
   struct Given {
     GivenInputs inputs;
-    std::map<std::string, std::string> state; // input name to the name of the output that it holds
+    std::map<std::string, std::string> state; // maps the name of an input to the name of the output that it holds
   };
 
   /// Reads and prepares a model. Errors name the file, and the node or value that is unusable. Without a footprint the
   /// workload demands the network's own memory. Returns bad_input if the network needs more than the footprint, or if
-  /// the footprint leaves less than the network's fixed part. Returns bad_input also for a footprint under memory
-  /// policies M (managed) and H (host).
+  /// the footprint's swappable part is smaller than the network's constants, scratch and state. Returns bad_input also
+  /// for a footprint under memory policies M (managed) and H (host).
   [[nodiscard]] static Result<std::unique_ptr<DnnWorkload>> load(const std::filesystem::path& model,
                                                                  DeviceKind kind = DeviceKind::host,
                                                                  Precision precision = Precision::fp32,
@@ -54,15 +55,15 @@ class DnnWorkload final : public Workload {
   [[nodiscard]] std::span<const std::string> notes() const override { return notes_; }
   [[nodiscard]] std::span<const std::string> layers() const override { return network_->layers(); }
 
-  /// Applies tuning choices. Returns bad_input if the tuned network does not fit into the footprint. The choices then
-  /// remain in effect.
+  /// Applies tuning choices. Returns bad_input if the tuned network does not fit into the footprint; the choices remain
+  /// in effect nevertheless.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   [[nodiscard]] std::vector<LiveRange> live_ranges() const override { return network_->live_ranges(); }
-  /// Returns the ranges of the network alone: no layer reads the constants that a footprint adds.
+  /// Returns the constant ranges of the network alone. No layer reads the constants that a footprint adds.
   [[nodiscard]] std::vector<ConstantRange> constant_ranges() const override { return network_->constant_ranges(); }
-  /// Cuts the network into segments. Returns bad_input if the network, as cut, does not fit into the footprint: the
-  /// carry (memory preserved across preemption) is not swappable. The cuts then remain in effect.
+  /// Cuts the network into segments. Returns bad_input if the network with these cuts does not fit into the footprint,
+  /// since the carry (memory preserved across preemption) is not swappable. The cuts remain in effect nevertheless.
   [[nodiscard]] Result<> cut(std::span<const std::uint32_t> after) override;
   [[nodiscard]] Result<MemoryDemand> memory_if_cut(std::span<const std::uint32_t> after) const override;
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
@@ -84,8 +85,8 @@ class DnnWorkload final : public Workload {
 
   [[nodiscard]] bool links_on_device() const override { return true; }
   void link_input(std::size_t input) override { network_->link_input(fed_[input]); }
-  /// Links the output as Workload declares. If outputs are decoded, it stays readable on the host, where the decoder
-  /// reads it.
+  /// Links the output as Workload declares. If outputs are decoded, a linked output stays readable on the host, where
+  /// the decoder reads it.
   void link_output(std::size_t output, bool on_host) override { network_->link_output(output, on_host || decoder_); }
   void take_input(std::size_t input, const std::byte* from) noexcept override {
     network_->take_input(fed_[input], from);
@@ -109,7 +110,7 @@ class DnnWorkload final : public Workload {
   DnnWorkload(std::unique_ptr<Network> network, const Normalization& normalization,
               std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
 
-  /// The memory that a footprint adds to the network's own.
+  /// The memory that a footprint adds to the network's own memory.
   struct Beside {
     Bytes fixed;
     Bytes added; // swappable
@@ -120,8 +121,8 @@ class DnnWorkload final : public Workload {
 
   std::unique_ptr<Network> network_;
   std::vector<rtexec::Tensor> inputs_; // the network's inputs without states, with their picture normalisation
-  std::vector<std::size_t> fed_;       // their indices among all inputs of the network
-  std::vector<std::optional<InputRange>> ranges_; // one for each input of the network
+  std::vector<std::size_t> fed_;       // for each element of `inputs_`, its index among all inputs of the network
+  std::vector<std::optional<InputRange>> ranges_; // a range for each input of the network
   bool keeps_ = false;                            // true: each job commits its state for the next job
   std::unique_ptr<OutputDecoder> decoder_;
   std::string fingerprint_;

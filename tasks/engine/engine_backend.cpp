@@ -9,7 +9,7 @@ namespace {
 
 class EngineBackend final : public Backend {
  public:
-  /// Returns D only for a task with a footprint or a swap volume: both need memory in chunks, which only policy D has.
+  /// Returns only D for a task with a footprint or a swap volume: both need memory in chunks, which only policy D has.
   std::span<const MemoryPolicy> memory_policies(const Task& task) const override {
     return std::span(every_memory_policy).first(task.footprint || task.swap_volume ? 1 : every_memory_policy.size());
   }
