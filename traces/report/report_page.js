@@ -2,12 +2,12 @@
 (() => {
 const data = JSON.parse(document.getElementById('data').textContent);
 const run = data.analysis;
-const causes = [ // in the order of a job's way, with the colours that stand for them
+const causes = [ // causes of delay with their colours, in the order in which a job meets them
   ['release-latency', '#b0bac5'], ['queueing', '#4e79a7'], ['blocking-execution', '#d6453d'], ['blocking-copy', '#b5469e'], ['copy-engine', '#8c6bb1'],
   ['swap-out', '#edc248'], ['swap-in', '#f0852d'], ['execution', '#59a14f'], ['throttled', '#96602e'], ['overhead', '#6b747f']];
 const chosen = { task: 0, stage: 'response' };
 
-// ---- text and elements -----------------------------------------------------------------------------------------------
+// ---- text and elements ----------------------------------------------------------------------------------------------
 function element(tag, attributes = {}, ...children) { return fill(document.createElement(tag), attributes, children); }
 function drawn(tag, attributes = {}, ...children) { return fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children); }
 function fill(node, attributes, children) {
@@ -32,7 +32,7 @@ function time(ns) {
   const digits = size === 1 ? 0 : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value) || 1)));
   return `${value.toFixed(digits)} ${unit}`;
 }
-/// An instant, to the digit that a distance of `step` needs.
+/// Returns an instant as text, with as many digits as two instants at a distance of `step` need to differ.
 function instant(ns, step) {
   const [size, unit] = unitOf(Math.max(Math.abs(ns), step));
   const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
@@ -55,11 +55,11 @@ function table(head, rows) {
     element('tbody', {}, rows.map((row) => element('tr', {}, row.map(cell('td')))))));
 }
 
-// ---- verdict ---------------------------------------------------------------------------------------------------------
+// ---- verdict --------------------------------------------------------------------------------------------------------
 const jobs = run.tasks.reduce((sum, task) => sum + task.released, 0);
 const proved = run.run.verdict === 'proved';
 const exceeded = run.breaches.filter((breach) => breach.stage !== 'deadline').sort((a, b) => b.observed_ns / b.promised_ns - a.observed_ns / a.promised_ns);
-/// The first few, and how many more there are.
+/// Returns the first `most` entries of a list, separated by commas, and the number of all further entries.
 const some = (list, most) => list.slice(0, most).concat(list.length > most ? [`${count(list.length - most)} more`] : []).join(', ');
 
 function missedSentence() {
@@ -69,7 +69,7 @@ function missedSentence() {
   return `${count(run.missed)} of ${plural(jobs, 'job')} missed ${run.missed === 1 ? 'its deadline' : 'their deadlines'}${whose.length ? ` (${some(whose, 4)})` : ''}, ${broken}.`;
 }
 
-/// The run in one sentence, the worst that is known of it first.
+/// Returns a sentence that sums up the run: the worst finding, if there is one.
 function summary() {
   const realTime = run.tasks.some((task) => task.missed && task.setup.criticality === 'real-time');
   if (run.missed) return { kind: realTime || run.breaches.length ? 'bad' : 'warn', text: missedSentence() };
@@ -84,7 +84,7 @@ function summary() {
   return { kind: 'good', text: `${kept}, and every time observed is within what was configured and promised.` };
 }
 
-/// What stands behind the summary, the worst first.
+/// Returns all findings on which the summary is based, worst first.
 function findings() {
   const found = [];
   const add = (kind, text) => found.push({ kind, text });
@@ -104,7 +104,7 @@ function findings() {
   return found;
 }
 
-/// Why the first deadline was missed, and what most misses are owed to.
+/// Returns a paragraph: why the first deadline was missed, and the most frequent main cause of misses.
 function firstMiss() {
   const first = run.misses[0];
   if (!first) return null;
@@ -138,7 +138,7 @@ function showVerdict() {
     element('div', { class: `box ${kind}`, id: 'verdict-box', 'data-verdict': kind }, element('strong', { class: kind, id: 'summary' }, text), firstMiss(), list(found)));
 }
 
-// ---- tasks -----------------------------------------------------------------------------------------------------------
+// ---- tasks ----------------------------------------------------------------------------------------------------------
 const stageOf = (task, name) => task.stages.find((stage) => stage.name === name);
 const pwcetOf = (stage) => {
   const last = stage && !stage.pwcet.refused && [stage.pwcet.pot, stage.pwcet.maxima].filter((m) => !m.refused && m.quantiles.length)[0];
@@ -168,7 +168,7 @@ function showTasks() {
   if (sorting.column >= 0) {
     const key = (i) => columns[sorting.column].value(run.tasks[i]);
     const compare = (a, b) => (typeof a === 'string' ? (a < b ? -1 : a > b ? 1 : 0) : a - b);
-    order.sort((i, j) => { // what is absent comes last
+    order.sort((i, j) => { // tasks without a value come last
       const [a, b] = [key(i), key(j)];
       if (a === null || b === null) return (a === null) - (b === null);
       return sorting.up ? compare(a, b) : compare(b, a);
@@ -210,10 +210,10 @@ function selectTask(name) {
   if (gantt) gantt.choose(name);
 }
 
-// ---- charts ----------------------------------------------------------------------------------------------------------
+// ---- charts ---------------------------------------------------------------------------------------------------------
 const plot = { width: 520, height: 270, right: 14, top: 20, bottom: 36 };
 
-/// Of about `most` steps, each 1, 2 or 5 times a power of ten.
+/// Returns the ticks of an axis from `low` to `high`: about `most` steps, each 1, 2 or 5 times a power of ten.
 function ticks(low, high, most) {
   const rough = Math.max((high - low) / most, 1e-12);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -224,7 +224,7 @@ function ticks(low, high, most) {
 }
 
 class Chart {
-  /// x and y: { low, high, log, title, label }.
+  /// x and y describe the axes: { low, high, log, title, label }. `log` makes an axis logarithmic.
   constructor(name, x, y) {
     this.x = x;
     this.y = y;
@@ -274,7 +274,7 @@ class Chart {
     if (!points.length) return;
     this.inside.append(drawn('path', { class: kind, d: `M${points.map(([x, y]) => `${this.px(x)} ${this.py(y)}`).join('L')}${close ? 'Z' : ''}` }));
   }
-  /// A limit; beyond the chart it is told at its edge.
+  /// Draws a limit as a line with text. For a limit beyond the chart, only the text is drawn, at the chart's border.
   vertical(value, text) {
     const out = value > this.x.high;
     const x = out ? plot.width - plot.right : this.px(value);
@@ -291,10 +291,11 @@ class Chart {
 }
 
 const timeAxis = (low, high) => ({ low, high, title: 'time', label: (value, step) => instant(value, step || value) });
-/// A class of the analysis is at most 1/128 of its values wide.
+/// Returns the lower limit of a histogram class from its upper limit. A class is at most 1/128 of its values wide.
 const lowerEdge = (upper) => upper - 2 ** Math.max(0, Math.floor(Math.log2(Math.max(upper, 1))) - 7);
 
-/// Every chart of times shows the limit, unless it is so far off that the times would shrink to a line.
+/// Returns the time axis of a chart. It includes each limit in `beyond`, unless the limit is so far off that the
+/// measured times would shrink to a line.
 function timeRange(stage, beyond) {
   const spread = Math.max(stage.max_ns - stage.min_ns, stage.max_ns / 50, 1);
   const most = Math.max(stage.max_ns + 3 * spread, 0);
@@ -307,7 +308,7 @@ function histogram(stage) {
   const x = timeRange(stage, [stage.configured_ns]);
   let bars = stage.histogram.map((c) => ({ low: lowerEdge(c.upper_ns), high: c.upper_ns, count: c.count }));
   const width = (x.high - x.low) / 64;
-  if (bars.some((bar) => bar.high - bar.low < width)) { // finer than can be seen: put together
+  if (bars.some((bar) => bar.high - bar.low < width)) { // classes narrower than a visible bar are merged
     const joined = new Map();
     for (const bar of bars) {
       const key = Math.floor((bar.high - x.low) / width);
@@ -330,7 +331,8 @@ function histogram(stage) {
 }
 const limitName = (stage) => (stage.name === 'response' ? 'bound' : 'WCET');
 
-/// Share of the samples' unit above x; quantiles are of one job, and tell how that relates.
+/// Returns the function that maps a time to the probability that a job exceeds it. The parameters of the model give the
+/// probability for one sample of its fit. The quantiles are for one job, so they give the factor between both.
 function exceedanceOf(model) {
   const z = (x) => {
     const y = (x - model.location_ns) / model.scale_ns;
@@ -386,7 +388,7 @@ function curve(chart, model, i) {
 function highWater(stage) {
   const marks = stage.high_water;
   const first = marks.length ? marks[0].value_ns : stage.max_ns;
-  const spread = Math.max(stage.max_ns - first, stage.max_ns / 20, 10); // also where the first job was the longest
+  const spread = Math.max(stage.max_ns - first, stage.max_ns / 20, 10); // above 0 even if the first job was the longest
   const near = stage.configured_ns !== null && stage.configured_ns < stage.max_ns + 3 * spread;
   const high = Math.max(stage.max_ns, near ? stage.configured_ns : 0) + 0.15 * spread;
   const y = { ...timeAxis(Math.max(0, stage.max_ns - 1.1 * spread), high), title: 'longest time so far' };
@@ -399,8 +401,8 @@ function highWater(stage) {
   return chart.svg;
 }
 
-// ---- one stage -------------------------------------------------------------------------------------------------------
-/// The stages, and the two other distributions of a task.
+// ---- one stage ------------------------------------------------------------------------------------------------------
+/// Returns the distributions of a task: its stages, the release latency and the inter-arrival time.
 function stagesOf(task) {
   const plain = (name, times) => ({ ...times, name, configured_ns: null, pwcet: null });
   return [...task.stages, plain('release latency', task.release_latency), plain('inter-arrival', task.inter_arrival)];
@@ -481,7 +483,7 @@ function showStage() {
   at('stage').replaceChildren(...head.filter(Boolean), element('div', { class: 'charts' }, charts));
 }
 
-// ---- where the time went ---------------------------------------------------------------------------------------------
+// ---- causes of delay ------------------------------------------------------------------------------------------------
 function stack(parts, whole) {
   const track = element('span', { class: 'stack' });
   for (const [cause, shade] of causes) {
@@ -531,8 +533,9 @@ function showMisses() {
   if (run.misses.length < run.missed) section.append(element('p', { class: 'soft' }, `The first ${count(run.misses.length)} of ${count(run.missed)}.`));
 }
 
-// ---- chains ----------------------------------------------------------------------------------------------------------
-/// What a stretch is made of, in the order of causes, from `begin` on.
+// ---- chains ---------------------------------------------------------------------------------------------------------
+/// Returns the parts of an interval that begins at `begin`: a part for each cause with a share, in the order of
+/// `causes`.
 function pieces(shares, begin) {
   const parts = [];
   for (const [cause, shade] of causes) {
@@ -543,7 +546,8 @@ function pieces(shares, begin) {
   return parts;
 }
 
-/// The delays are from the job's release on, and may begin before the data were there.
+/// Returns the parts of one step of a chain. Delays count from the job's nominal release, which may precede the arrival
+/// of the data; the part before the release is cut off.
 function piecesOf(step) {
   const released = step.there_ns + step.until_release_ns;
   const delays = pieces(step.delays, step.nominal_ns).map((part) => ({ ...part, begin: Math.max(part.begin, released), ns: part.begin + part.ns - Math.max(part.begin, released) }));
@@ -551,7 +555,7 @@ function piecesOf(step) {
     { begin: step.ended_ns, ns: step.held_ns, kind: 'held', title: `until its deadline: ${time(step.held_ns)}` }].filter((part) => part.ns > 0);
 }
 
-/// The way of the longest reaction along time, a row for each task.
+/// Returns a diagram of the longest reaction of a chain over time, with a row for each task.
 function way(chain) {
   const { event_ns: event, reaction_ns: reaction, steps } = chain.worst;
   const bound = chain.reaction.bound_ns;
@@ -581,13 +585,13 @@ function showChains() {
   at('chains').append(legend(), element('p', { class: 'soft' }, 'From the event to the output that answers it: dots until a job is released that will read, then what the job did and waited for, by cause; empty until its deadline, where its output appears then. The upright line is the bound.'));
 }
 
-// ---- Gantt chart -----------------------------------------------------------------------------------------------------
+// ---- Gantt chart ----------------------------------------------------------------------------------------------------
 const barKinds = ['response', 'before', 'device', 'after', 'swap-in', 'swap-out', 'throttled', 'preempted'];
 const markKinds = ['release', 'deadline', 'miss', 'dropped'];
 const [RESPONSE, AFTER, SWAP_IN, SWAP_OUT, THROTTLED, PREEMPTED, MISS] = [0, 3, 4, 5, 6, 7, 2];
 const gutter = 132, ruler = 26, taskHeight = 26, resourceHeight = 24, memoryHeight = 52, scrollHeight = 12;
 
-/// The first index of `list` whose value is above `value`.
+/// Returns the index of the first element of the ascending `list` that is above `value`.
 function firstAbove(list, value) {
   let [low, high] = [0, list.length];
   while (low < high) {
@@ -603,7 +607,8 @@ function summed(distances, from) {
   return result;
 }
 
-/// A window's columns, made fit to be searched: bars by lane in the order of their begin, with the latest end until each.
+/// Prepares a window's columns for searching. Each lane gets its bars in the order of their begin. `reach` holds for
+/// each bar the latest end of this bar and all bars before it.
 function prepare(w) {
   const about = w.about;
   const begin = summed(w.bars.begin, about.from_ns);
@@ -737,7 +742,7 @@ class GanttChart {
     actions[event.key]();
   }
 
-  // -- what is under the pointer
+  // -- element under the pointer
   name(task) { return this.w.about.tasks[task] ?? `task ${task}`; }
   hit(x, y) {
     if (x < gutter) return null;
@@ -840,7 +845,7 @@ class GanttChart {
   }
 
   pale(task) { return this.highlight && this.name(task) !== this.highlight; }
-  /// Where many bars share a pixel, the first one is drawn.
+  /// Draws the bars of a lane. If several bars share a pixel, only the first of them is drawn.
   drawBars(lane) {
     const { begin, end, bars } = this.w;
     const c = this.c;
@@ -882,7 +887,7 @@ class GanttChart {
     c.textAlign = 'left';
     c.fillText(text, from + 5, lane.top + lane.height - 7);
   }
-  /// A thin line above the bars of others.
+  /// Draws the preemption of a task as a thin line above the bars of other tasks.
   drawPreempted(lane, left, right, task) {
     const c = this.c;
     c.globalAlpha = this.pale(task) ? 0.15 : 1;
@@ -912,7 +917,8 @@ class GanttChart {
     return (this.pattern = this.c.createPattern(tile, 'repeat'));
   }
 
-  /// Releases and deadlines only where there is room for all in view; misses always, as crosses or, where they are many, as strokes.
+  /// Draws the marks of a lane. Releases and deadlines are drawn only if there is room for all marks in view. Misses
+  /// are always drawn: as crosses or, if there is no such room, as strokes.
   drawMarks(lane) {
     const { marks } = this.w;
     const margin = 6 / this.scale;
@@ -1003,7 +1009,7 @@ class GanttChart {
     while (kept && this.c.measureText(`${kept}…`).width > width) kept = kept.slice(0, -1);
     return `${kept}…`;
   }
-  /// Which part of the window is in view.
+  /// Draws the scroll bar, which shows the part of the window that is in view.
   drawScroll() {
     const { from_ns: low, to_ns: high } = this.w.about;
     const whole = Math.max(1, high - low);
@@ -1028,7 +1034,7 @@ function jumpToMiss(i) {
   gantt.canvas.focus({ preventScroll: true });
 }
 
-// ---- the run ---------------------------------------------------------------------------------------------------------
+// ---- the run --------------------------------------------------------------------------------------------------------
 function contentsOf(loading) {
   const tiles = loading.buffers.reduce((sum, buffer) => sum + buffer.tiles.length, 0);
   const made = loading.buffers.length ? [bytes(loading.bytes), time(loading.took_ns)] : ['–', '–'];
@@ -1055,7 +1061,7 @@ function showRun() {
   at('run').append(parts.length ? element('div', { class: 'facts' }, parts) : element('p', { class: 'soft' }, 'The recording says nothing of it.'));
 }
 
-// ---- all of it -------------------------------------------------------------------------------------------------------
+// ---- page -----------------------------------------------------------------------------------------------------------
 document.title = [heading, run.began, 'rtexec analyze'].filter(Boolean).join(', ');
 let gantt = null;
 showVerdict();
@@ -1069,7 +1075,7 @@ else at('gantt').append(element('p', { class: 'soft' }, 'No stretch of time was 
 showMisses();
 showRun();
 
-/// For scripts, and for the tests of this page. Times in nanoseconds from the window's origin.
+/// The interface for scripts and for the tests of this page. Times are in nanoseconds from the window's origin.
 window.rtexecPage = {
   selectTask, selectStage, jumpToMiss,
   selectWindow: (index) => gantt?.show(index),
