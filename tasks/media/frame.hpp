@@ -35,8 +35,8 @@ class FrameSampler {
   /// Makes a sampler for inputs with the shape and type of `tensor`. If `preprocessing` names no layout, tries [1, 3,
   /// height, width] before [1, height, width, 3]. `preprocessing` must be valid.
   ///
-  /// Floats become (value in [0, 1] - mean) / deviation. The normalisation is that of `preprocessing` if it has one,
-  /// otherwise that of the tensor. uint8 elements become the pixels themselves, rounded to nearest.
+  /// Floats become (value in [0, 1] - mean) / deviation. The normalisation of `preprocessing` applies if there is
+  /// one, otherwise the normalisation of the tensor. uint8 elements become the pixels themselves, rounded to nearest.
   ///
   /// Returns bad_input for a tensor of another shape or of a type that cannot hold pixels (holds_pixels()). Also
   /// returns bad_input for an empty picture, for more than 16384 pixels on a side, and for uint8 with a normalisation.

@@ -307,8 +307,8 @@ struct TopK {
   bool operator==(const TopK&) const = default;
 };
 
-/// LayerNorm or RMSNorm of x viewed as [outer, count]. If centred, each row is (x - mean) / deviation; otherwise it is
-/// x / sqrt(mean of squares). An optional scale multiplies the result, then an optional shift is added. Both are
+/// LayerNorm or RMSNorm of x viewed as [outer, count]. If centred, each row is (x - mean) / deviation; otherwise each
+/// row is x / sqrt(mean of squares). An optional scale multiplies the result, then an optional shift is added. Both are
 /// broadcast to x as in NumPy.
 struct LayerNorm {
   std::int64_t outer = 1, count = 1;
@@ -397,8 +397,8 @@ struct Resize {
     float weight = 0; // weight of `high`; the weight of `low` is 1 - weight
     bool operator==(const Tap&) const = default;
   };
-  std::vector<Tap> rows;    // one for each output row
-  std::vector<Tap> columns; // one for each output column
+  std::vector<Tap> rows;    // a Tap for each output row
+  std::vector<Tap> columns; // a Tap for each output column
   bool operator==(const Resize&) const = default;
 };
 

@@ -141,8 +141,8 @@ class Network {
   [[nodiscard]] bool in_place() const { return kind_of(policy_) != BufferKind::device; }
   /// Returns the kind of the buffers that hold inputs and outputs.
   [[nodiscard]] BufferKind seen_by_host() const { return in_place() ? kind_of(policy_) : BufferKind::host; }
-  /// Allocates a buffer that lives until the network is bound again or destroyed. Requires in_place(). `what` names the
-  /// purpose of the buffer in errors.
+  /// Allocates a buffer that lives until the network is bound again or destroyed. in_place() must be true. `what` names
+  /// the purpose of the buffer in errors.
   [[nodiscard]] Result<Buffer> take(const std::string& what, BufferKind kind, Bytes size);
 
  private:

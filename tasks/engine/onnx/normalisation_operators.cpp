@@ -97,7 +97,7 @@ void group_normalisation(NodeContext& node) {
   normalise_groups(node, groups, {spread(1), spread(2)});
 }
 
-/// Lowers MeanVarianceNormalization: normalises over the given axes, without scale and shift.
+/// Lowers MeanVarianceNormalization: normalises over the axes of the node, without scale and shift.
 void standardise(NodeContext& node) {
   const auto x = node.shape(0);
   std::vector<bool> axes(x.size(), false);
