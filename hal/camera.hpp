@@ -1,7 +1,7 @@
-// A camera: pictures by Video4Linux (V4L2), in buffers that the driver fills and this process maps, so that no frame is
-// copied. The camera owns its buffers. Set-up (open, start, stop) may allocate and block, and returns errors with a
-// text. newest() and await() are for real-time threads: they neither allocate nor take a lock of rtexec (the kernel
-// takes the device's own), touch only memory that is mapped already, and return error codes.
+// A camera: captures pictures by Video4Linux (V4L2) in buffers that the driver fills and this process maps, so that no
+// frame is copied. The camera owns its buffers. Set-up (open, start, stop) may allocate and block, and returns errors
+// with a text. newest() and await() are for real-time threads: they neither allocate nor take a lock of rtexec (the
+// kernel takes the device's own lock), touch only mapped memory, and return error codes.
 //
 // Threading: open, start, stop and the destructor must not run while another call is under way. newest() and await()
 // are each called by one thread at a time, and the thread may change. Any thread may call wake() and counts().
@@ -26,9 +26,9 @@ struct CameraWanted {
   std::optional<PixelFormat> format{};
   /// Absent: the camera's default rate
   std::optional<Frequency> rate{};
-  /// The longest time from one newest() to the next. The camera gets enough buffers (at most max_buffers) for all
-  /// frames of that time, so that newest() returns the camera's newest frame. After a longer gap newest() returns the
-  /// last frame that found a buffer
+  /// The longest time between two calls of newest(). The camera gets enough buffers (at most max_buffers) for all
+  /// frames of that time, so that newest() returns the camera's newest frame. After a longer time newest() returns the
+  /// last frame for which a buffer was free
   Duration gap{0};
 };
 
@@ -38,22 +38,23 @@ struct CameraSettings {
   unsigned width = 0, height = 0;
   PixelFormat format = PixelFormat::rgb24;
   Bytes stride; // from one line to the next; meaningless in MJPG
-  /// Time between frames; absent if the driver does not know it
+  /// Time between frames; absent if the driver does not report it
   std::optional<Duration> interval{};
   unsigned buffers = 0;
 };
 
 struct CameraFrame {
-  /// The bytes that the driver wrote: at least the whole picture. An incomplete MJPG picture is detected only when it
-  /// is decoded
+  /// The bytes that the driver wrote: at least the whole picture. An incomplete MJPG picture is detected only by
+  /// decoding it
   std::span<const std::byte> bytes;
-  std::uint32_t sequence = 0; // counts the frames that the camera took; wraps around
+  std::uint32_t sequence = 0; // the driver's frame counter; wraps around
   Instant taken{};            // never earlier than `taken` of the previous frame
   enum class Stamp {
     start_of_exposure,
     end_of_frame, // the last byte of the frame arrived
-    /// The driver uses another clock, or its stamp cannot be true. `taken` is then the instant when newest() found the
-    /// frame. If all buffers were full, the frame may have waited, and `taken` is the instant of the previous newest()
+    /// The driver uses another clock, or its time stamp is impossible. `taken` is then the instant at which newest()
+    /// found the frame. If all buffers were full, the frame may have waited, and `taken` is the instant of the previous
+    /// newest()
     dequeued,
   } stamp = Stamp::dequeued;
 };
@@ -61,7 +62,7 @@ struct CameraFrame {
 /// Counts since start().
 struct CameraCounts {
   std::uint64_t frames = 0;      // frames that newest() returned
-  std::uint64_t passed_over = 0; // whole frames given back unseen, because a newer one was ready
+  std::uint64_t passed_over = 0; // complete frames returned to the driver unread, because a newer frame was ready
   std::uint64_t lost = 0;        // gaps in the sequence: frames for which no buffer was free, or whose data was lost
   std::uint64_t broken = 0;      // frames that the driver marked as damaged, or that are shorter than a picture
   std::uint64_t failures = 0;    // errors of the driver, except the loss of the camera
@@ -69,13 +70,13 @@ struct CameraCounts {
 
 class Camera {
  public:
-  static constexpr unsigned min_buffers = 4;  // one held by the user of the frame, and three to be filled
-  static constexpr unsigned max_buffers = 32; // Linux before 6.8 allows a driver no more
+  static constexpr unsigned min_buffers = 4;  // one for the user of the frame, and three for the driver to fill
+  static constexpr unsigned max_buffers = 32; // the maximum of a driver before Linux 6.8
 
-  /// Opens a V4L2 device ("/dev/video0", "/dev/v4l/by-id/...") and negotiates a format. The size and the interval are
-  /// the nearest that the camera has; settings() returns them. Returns refused if the device does not exist, is busy,
-  /// may not be opened, or has too little memory for its buffers. Returns unsupported if it captures no pictures or
-  /// none in `format`, or if its rate cannot be set. Each error says what to do.
+  /// Opens a V4L2 device ("/dev/video0", "/dev/v4l/by-id/...") and negotiates a format. The camera uses the nearest
+  /// size and interval that it supports; settings() returns them. Returns refused if the device does not exist, is
+  /// busy, may not be opened, or has too little memory for its buffers. Returns unsupported if the device captures no
+  /// pictures or does not support `format`, or if its rate cannot be set. Each error says what to do.
   [[nodiscard]] static Result<std::unique_ptr<Camera>> open(const std::string& path, const CameraWanted& wanted);
 
   virtual ~Camera() = default; // calls stop()
@@ -87,17 +88,18 @@ class Camera {
   /// Stops capturing and ends the validity of the current frame. Has no effect if the camera was not started.
   virtual Result<> stop() = 0;
 
-  /// Takes all ready frames without waiting, keeps the newest whole one and gives the others back to the driver.
-  /// Returns nullopt if no frame came since the last call; the frame of that call then stays valid. Otherwise its
-  /// validity ends here. Returns io_error if the driver failed; the next call may succeed. Returns device_lost if the
-  /// camera is gone for good, bad_input if the camera is not started.
+  /// Dequeues all ready frames without waiting, keeps the newest complete frame and returns the other frames to the
+  /// driver. The frame of the previous call becomes invalid. If no frame is ready, returns nullopt instead, and the
+  /// frame of the previous call stays valid. Returns io_error if the driver failed; the next call may succeed. Returns
+  /// device_lost if the camera is gone for good, bad_input if the camera is not started.
   [[nodiscard]] virtual Expected<std::optional<CameraFrame>, Errc> newest() noexcept = 0;
 
   enum class Wake { frame, woken, time };
-  /// Waits until a frame is ready, wake() is called, or `until`. A ready frame stays ready until newest(). May return
-  /// `frame` although newest() then finds no whole frame. Returns the errors of newest(), without waiting.
+  /// Waits until a frame is ready, wake() is called, or `until`. A ready frame stays ready until newest() is called.
+  /// May return `frame` although newest() then finds no complete frame. Returns the errors of newest(), without
+  /// waiting.
   [[nodiscard]] virtual Expected<Wake, Errc> await(Instant until) noexcept = 0;
-  /// Ends the await() under way. If there is none, ends the next one.
+  /// Ends the await() under way. If no await() is under way, ends the next await() at once.
   virtual void wake() noexcept = 0;
 
   [[nodiscard]] virtual CameraCounts counts() const noexcept = 0;

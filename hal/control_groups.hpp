@@ -1,5 +1,5 @@
-// The limits of control groups (versions 1 and 2) on this process, in a container or a service. The tightest limit of
-// its own group and of the groups above it counts.
+// The limits of control groups (versions 1 and 2) on this process, in a container or a service. The limit in force is
+// the tightest limit among the process's own group and all its ancestors.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -12,7 +12,8 @@ namespace rtexec::hal {
 
 struct MemoryLimit {
   Bytes limit;
-  Bytes left; // the page cache that the kernel reclaims first (inactive files) counts as free
+  /// Memory still available in the group. The page cache that the kernel reclaims first (inactive files) counts as free
+  Bytes left;
   std::filesystem::path file;
 };
 /// Returns the limit with the least memory left, or nullopt if no group limits memory.

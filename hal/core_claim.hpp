@@ -1,11 +1,12 @@
-// Two runs on the same core would each invalidate the response-time bounds of the other. A claim holds cores for one
-// run, against every other run on the machine. The claim ends with this object or with the process, however the process
-// ends.
+// Claims of cores. Two runs on the same core would each invalidate the response-time bounds of the other run. A claim
+// reserves cores for one run, against every other run on the machine. The claim ends with this object or with the
+// process, however the process ends.
 //
-// A claim is a lock on a file of the user's own, in a folder that nobody else can write to: /run/rtexec for root,
-// /dev/shm/rtexec-UID for another user. Claims of root hold for every user. Claims of another user hold for that user
-// alone; otherwise anybody could keep root from running. Containers see one another's claims if they share the folder.
-// A claim for an inquiry only finds out if a run would get the cores. It holds them for a moment, and other claims wait
+// A claim is a lock on a file of the user, in a folder that nobody else can write to: /run/rtexec for root,
+// /dev/shm/rtexec-UID for another user. Claims of root bind every user. Claims of another user bind only that user;
+// otherwise any user could keep root from running. Containers see each other's claims if they share the folder.
+// An inquiry is a short claim that only finds out if a run would get the cores. Other claims wait until the inquiry
+// ends.
 // for its end.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace rtexec::hal {
 
 struct ClaimFolders {
   std::filesystem::path own;     // folder of this user's claims
-  std::filesystem::path of_root; // folder of root's claims, which hold for this user too; empty if this user is root
+  std::filesystem::path of_root; // folder of root's claims, which bind this user too; empty if this user is root
   [[nodiscard]] static ClaimFolders of_this_user();
 };
 
@@ -28,9 +29,9 @@ enum class ClaimFor { run, inquiry };
 
 class CoreClaim {
  public:
-  /// Claims all of `cores` or none. Waits up to ten seconds while only inquiries hold some of the cores. Returns
-  /// refused if another run holds some; the error names the cores, its process and its user. Returns refused if the
-  /// folder cannot be created or belongs to another user.
+  /// Claims all of `cores` or none of them. Waits up to ten seconds while the only other holders are inquiries. Returns
+  /// refused if another run holds some of the cores; the error names these cores, the run's process and its user.
+  /// Returns refused if the folder cannot be created or belongs to another user.
   [[nodiscard]] static Result<CoreClaim> take(std::span<const unsigned> cores,
                                               const ClaimFolders& folders = ClaimFolders::of_this_user(),
                                               ClaimFor purpose = ClaimFor::run);
@@ -51,7 +52,7 @@ class CoreClaim {
     FileDescriptor lock_;
     std::filesystem::path holder_;
   };
-  /// Claims the free cores among `cores`, and records in `holders` who holds the others.
+  /// Claims the free cores among `cores`, and records the holders of the other cores in `holders`.
   static Result<CoreClaim> take_free(std::span<const unsigned> cores, const ClaimFolders& folders, ClaimFor purpose,
                                      Holders& holders);
 

@@ -1,9 +1,9 @@
-// A device as the executive drives it: physical memory in uniform chunks, address ranges that chunks are mapped into,
-// and engines that do the work. <rtexec/device.hpp> has the part of a device that workloads see.
+// The interface of a device that the executive uses: physical memory in chunks of one size, address ranges that chunks
+// are mapped into, and engines that execute work. <rtexec/device.hpp> has the part of a device that workloads see.
 //
-// Every chunk is permanently mapped read-write in one address range of the device, the pool window, and copies go
-// through the window. Arenas, the address ranges of tasks, map the same chunks at the addresses that tasks expect,
-// read-only or read-write. Copying and mapping are therefore independent.
+// Every chunk is permanently mapped read-write in one address range of the device, the pool window. Copies use
+// addresses in the pool window. Arenas are the address ranges of tasks. They map the same chunks, read-only or
+// read-write, at the addresses that tasks expect. So copying and mapping are independent of each other.
 //
 // Ownership: the Device owns chunks, ranges, buffers and engines. Handles are plain values, valid until they are
 // released or the Device ends. Threading: one thread at a time makes set-up calls, and never during mapping calls.
@@ -38,51 +38,52 @@ struct AddressRange {
   Bytes size;
 };
 
-/// Capabilities that were found by trying, never read from an attribute.
+/// Capabilities that were found by trials, never read from an attribute.
 struct DeviceCapabilities {
-  bool read_only_mapping = false; // a write through a read-only mapping faults
-  bool shared_mapping = false;    // one chunk can be mapped at several addresses at once
-  bool remap_under_load = false;  // mappings may change while the compute engine works on other memory
-  bool host_sees_window = false;  // the pool window is ordinary memory: files can be read directly into it
-  /// Mapping fills page tables on the calling thread, and the kernel counts this as page faults of that thread
+  bool read_only_mapping = false; // true if a write through a read-only mapping faults
+  bool shared_mapping = false;    // true if one chunk can be mapped at several addresses at once
+  bool remap_under_load = false;  // true if mappings may change while the compute engine uses other memory
+  bool host_sees_window = false;  // true if the pool window is ordinary memory: files can be read directly into it
+  /// True if mapping fills page tables on the calling thread; the kernel counts this as page faults of that thread
   bool mapping_faults = false;
   bool digest = false; // digest() is supported
-  /// The compute engine's thread executes a part of the work itself, and needs its core for that
+  /// True if the compute engine's thread executes a part of the work itself, and needs its core for that
   bool computes_on_core = false;
-  std::vector<std::string> findings; // one line per probe: what was tried, the outcome, the fallback
+  std::vector<std::string> findings; // one line per probe: the trial, the outcome, the fallback
 
   void note(const std::string& tried, bool works, const char* otherwise) {
     findings.push_back(tried + ": " + (works ? "works" : otherwise));
   }
 };
 
-/// `beside` is the second compute engine, which computes concurrently with `compute` once it was started.
+/// The engines of a device. `secondary_compute` is the second compute engine, which works concurrently with `compute`
+/// after start_beside().
 enum class EngineKind { compute, copy_in, copy_out, secondary_compute };
 inline constexpr std::size_t engine_kinds = 4;
 [[nodiscard]] constexpr bool copies(EngineKind kind) {
   return kind == EngineKind::copy_in || kind == EngineKind::copy_out;
 }
-/// Says if a job executes alone, or together with a job of the other compute engine.
+/// Says if a job executes alone, or concurrently with a job of the other compute engine.
 enum class Concurrency { alone, concurrent };
 
 /// Memory use of the whole device, as its driver counts it.
 struct MemoryUse {
-  /// Memory taken since just before this device was opened: by rtexec, and by others if the driver does not tell them
-  /// apart
+  /// Memory taken since just before this device was opened, by rtexec. Includes memory of other processes if the driver
+  /// cannot tell them apart
   Bytes own;
   Bytes context; // memory taken by opening the device, before its first chunk
 };
 
-/// Work that the thread of a copy() does while the copy is under way, so that the work takes no extra time. A null
-/// function means no work.
+/// A function of the caller that the thread of a copy() runs during the copy, so that its execution adds no time. A
+/// null function means no work.
 struct Beside {
   Status (*run)(void* context) noexcept = nullptr;
   void* context = nullptr;
   [[nodiscard]] Status operator()() const noexcept { return run == nullptr ? Status() : run(context); }
 };
 
-/// A 128-bit hash that distinguishes contents of the same length. Different contents have equal digests with a
-/// probability of 2^-128. Digests of different devices cannot be compared. No protection against deliberate collisions.
+/// A 128-bit hash that distinguishes contents of equal length. Different contents have equal digests with a probability
+/// of 2^-128. Digests of different devices cannot be compared. Gives no protection against deliberate collisions.
 struct Digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -96,7 +97,7 @@ struct DeviceFault {
 
 class Device : public rtexec::Device {
  public:
-  [[nodiscard]] virtual Bytes capacity() const = 0; // whole chunks; an enforced limit
+  [[nodiscard]] virtual Bytes capacity() const = 0; // in whole chunks; create_chunks() enforces this limit
   [[nodiscard]] virtual Bytes chunk_size() const = 0;
   [[nodiscard]] virtual const DeviceCapabilities& capabilities() const = 0;
 
@@ -116,60 +117,60 @@ class Device : public rtexec::Device {
   /// the chunk was not created. One chunk may be mapped at several addresses at once. Does not allocate, and later
   /// accesses cause no page fault.
   [[nodiscard]] virtual Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept = 0;
-  /// Makes the slot inaccessible; the chunk keeps its contents. Unmapping an unmapped slot is bad_input.
+  /// Makes the slot inaccessible; the chunk keeps its contents. Returns bad_input if the slot is not mapped.
   [[nodiscard]] virtual Status unmap(AddressRange range, std::size_t slot) noexcept = 0;
 
   /// Copies between host memory and device addresses (window or arena). Called on an engine's thread. Calls `beside`
-  /// once while the copy is under way, and returns when both are done. Returns the first error of the two; the copy has
-  /// ended in any case.
+  /// once during the copy, and returns when both have ended. Returns the first error of the two; the copy has ended in
+  /// any case.
   [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept = 0;
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
     return copy(to, from, size, Beside{});
   }
   /// The first half of copy(): submits the copy to the device and returns, so that copies follow each other without a
-  /// gap. Called on an engine's thread. Before the end of the copy, the thread may copy() and digest(), but not touch
-  /// the memory of the copy. After an error end_copy() must not be called. Returns out_of_memory if `copies_at_once`
-  /// copies have begun and not ended.
+  /// gap. Called on an engine's thread. Until the copy ends, the thread may call copy() and digest(), but must not
+  /// touch the memory of the copy. After an error end_copy() must not be called. Returns out_of_memory if
+  /// `copies_at_once` copies are pending: begun by this thread and not ended.
   [[nodiscard]] virtual Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept = 0;
-  /// Waits for the oldest copy that this thread has begun and not ended. Ends that copy even if an error is returned.
-  /// Returns bad_input if there is none.
+  /// Waits for the oldest pending copy of this thread. Ends that copy even if an error is returned. Returns bad_input
+  /// if no copy is pending.
   [[nodiscard]] virtual Status end_copy() noexcept = 0;
-  static constexpr std::size_t copies_at_once = 4; // maximum of begun copies, for each engine
+  static constexpr std::size_t copies_at_once = 4; // maximum number of pending copies, for each engine
   /// Computes, on the device, the digest of `size` bytes (a multiple of 16) at a device address aligned to 16 (window
   /// or arena). Called on an engine's thread. Returns bad_input for a wrong size or address, and unsupported if
   /// `capabilities().digest` is false.
   [[nodiscard]] virtual Status digest(const std::byte* at, Bytes size, Digest& result) noexcept = 0;
 
   /// Page-locks host memory that the caller mapped, in whole pages, so that copies run at full speed. The memory must
-  /// stay mapped until unpin() or until the Device ends, which unpins the rest. Set-up only. Returns bad_input if the
-  /// memory is pinned already, refused if the limit of locked memory is reached, and unsupported if the driver cannot
-  /// pin.
+  /// stay mapped until unpin(), or until the Device ends, which unpins all memory that is still pinned. Set-up only.
+  /// Returns bad_input if the memory is pinned already, refused if the limit of locked memory is reached, and
+  /// unsupported if the driver cannot pin memory.
   [[nodiscard]] virtual Result<> pin(std::byte* begin, Bytes size) = 0;
   /// Unpins the whole memory that one call of pin() pinned. Set-up only, and never during a copy from or to that
   /// memory.
   [[nodiscard]] virtual Result<> unpin(std::byte* begin) = 0;
 
-  /// Returns an engine. `beside` exists only after start_beside().
+  /// Returns an engine. `secondary_compute` exists only after start_beside().
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
   /// Starts the second compute engine; without this call it has no thread. Set-up, before any engine works. Returns
-  /// refused if the first compute engine keeps its core while it waits for the device. Returns bad_input if the second
-  /// one was started before.
+  /// refused if the first compute engine's thread keeps its core busy while it waits for the device. Returns bad_input
+  /// if the second compute engine is already started.
   [[nodiscard]] virtual Result<> start_beside() = 0;
 
-  /// Begins the execution of one job; called on its compute engine's thread. `concurrent`: the job shares its compute
-  /// core with the job of the other compute engine.
+  /// Begins the execution of one job; called on the thread of the job's compute engine. `concurrent`: a job of the
+  /// other compute engine may execute on the same compute core.
   virtual void begin_execution(Concurrency) noexcept {}
-  /// Returns the part of the `passed` time since begin_execution() that the device used, by its own clock. The rest is
-  /// overhead: the time until the device began the work, and the time until its end was noticed. A device without such
-  /// a clock returns `passed`.
+  /// Returns the time for which the device executed the job, measured by the device's own clock. `passed` is the time
+  /// since begin_execution(). The difference is overhead: the time until the device began the work, and the time until
+  /// its end was noticed. A device without such a clock returns `passed`.
   [[nodiscard]] virtual Duration executed(Duration passed) noexcept { return passed; }
 
   [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;
   /// Returns the present clocks, or nullopt if the device has none of its own or they are unknown. Any thread without
   /// real-time priority.
   [[nodiscard]] virtual std::optional<DeviceClocks> clocks() const noexcept { return std::nullopt; }
-  /// Returns the error that ended the device, or nullopt. The call that met the error returned device_fault; all later
-  /// calls return device_lost. Any thread.
+  /// Returns the error that ended the device, or nullopt. The call in which the error occurred returned device_fault;
+  /// all later calls return device_lost. Any thread.
   [[nodiscard]] virtual std::optional<DeviceFault> fault() const = 0;
 };
 

@@ -1,6 +1,6 @@
-// The function behind a digest (hal/device_interface.hpp): two functions (mixers) each combine every 64-bit word of the
-// contents with its position. The results of each mixer are summed modulo 2^64. So any order of summation gives the
-// same sum, on any device. Shared between device code and host code: plain C++17, no library.
+// Computes the two halves of a digest (hal/device_interface.hpp). Two functions (mixers) each combine every 64-bit word
+// of the contents with its position. The results of each mixer are summed modulo 2^64, so the order of summation does
+// not matter, on any device. Shared between device code and host code: plain C++17, no library.
 //
 // For a fixed position each mixer maps different words to different results. So contents that differ in a single word
 // always differ in both halves of the digest. The mixers are the finalisers of splitmix64 (Steele, Lea, Flood: Fast
@@ -12,7 +12,7 @@ namespace rtexec::hal {
 using DigestWord = unsigned long long;
 static_assert(sizeof(DigestWord) == 8, "a digest is made of 64-bit words");
 
-/// Returns the addend of one word to Digest::low. `position` counts words from the beginning of the contents.
+/// Returns the term that one word adds to Digest::low. `position` counts words from the beginning of the contents.
 constexpr DigestWord digest_low(DigestWord word, DigestWord position) {
   DigestWord x = word + (position + 1) * 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -20,7 +20,7 @@ constexpr DigestWord digest_low(DigestWord word, DigestWord position) {
   return x ^ (x >> 31);
 }
 
-/// Returns the addend of one word to Digest::high.
+/// Returns the term that one word adds to Digest::high. `position` counts words from the beginning of the contents.
 constexpr DigestWord digest_high(DigestWord word, DigestWord position) {
   DigestWord x = word ^ ((position + 1) * 0xd1342543de82ef95ULL);
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;

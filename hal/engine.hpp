@@ -1,5 +1,5 @@
-// An engine executes work in submission order, one piece at a time, on its own thread. It is the compute engine of a
-// device, or a copy engine. Its thread may block in a driver; the submitting thread never blocks.
+// An engine: the compute engine or a copy engine of a device. It executes pieces of work in submission order, one at a
+// time, on its own thread. Its thread may block in a driver; the submitting thread never blocks.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -10,15 +10,15 @@
 
 namespace rtexec::hal {
 
-/// One piece of work. The engine's thread calls all its functions, `done` right after `run`. `context` must outlive
-/// these calls.
+/// One piece of work. The engine's thread calls all its functions, and calls `done` right after `run`. `context` must
+/// outlive these calls.
 struct Work {
-  /// Optional: called once, before `run`, so that the device goes over from the previous piece to this one without a
-  /// gap. If this piece is queued before the `run` of the previous piece is called, `begin` is called before that
-  /// `run`. It must not block. After `begin`, `run` is always called, even if the engine ends.
+  /// Optional. Called once before `run`, so that the device proceeds from the previous piece of work to this piece
+  /// without a gap. If this piece is queued before the `run` of the previous piece is called, `begin` is called before
+  /// that `run`. It must not block. After `begin`, `run` is always called, even if the engine ends.
   void (*begin)(void* context) noexcept = nullptr;
   Status (*run)(void* context) noexcept = nullptr;
-  /// `begin` is the instant when `run` was called
+  /// `begin` is the instant at which `run` was called, `end` the instant at which it returned
   void (*done)(void* context, Status outcome, Instant begin, Instant end) noexcept = nullptr;
   void* context = nullptr;
 };
@@ -30,12 +30,12 @@ struct WorkResult {
   Instant end{};
 };
 
-/// Each accepted piece of work gets exactly one call of `done`. When the engine ends, it finishes the running piece and
-/// a piece that has begun. It calls `done` of the waiting pieces with `cancelled`, without `run`, before the destructor
-/// returns.
+/// Calls `done` exactly once for each accepted piece of work. When the engine ends, it finishes the running piece and
+/// every piece whose `begin` was called. For the waiting pieces it calls `done` with `cancelled`, without `run`, before
+/// the destructor returns.
 class Engine {
  public:
-  static constexpr std::size_t capacity = 1024; // pieces of work that may wait, besides the running one
+  static constexpr std::size_t capacity = 1024; // maximum number of waiting pieces, without the running piece
 
   virtual ~Engine() = default;
   /// Queues `work`; never blocks, never allocates. Returns out_of_memory if `capacity` pieces wait, and bad_input if
@@ -44,11 +44,11 @@ class Engine {
   /// Submits `function`, a noexcept function that returns a Status, and waits until it is done. For set-up, and for
   /// code that works without a schedule. Returns the error of `function`, or of submit().
   template <class Function> WorkResult call(Function function);
-  /// Applies settings to the engine's thread: core, scheduling, name. Its stack is fixed. Called before the first
-  /// submit(). Each setting is read back. After an error the engine works on, with the settings that were in force when
-  /// one was refused.
+  /// Applies settings to the engine's thread: core, scheduling class, name. The stack size does not change. Must be
+  /// called before the first submit(). Each setting is read back. After an error the engine still works, with the
+  /// settings that were applied before the refused setting.
   [[nodiscard]] virtual Result<> configure(const ThreadSettings& settings) = 0;
-  /// Returns the thread's number in /proc.
+  /// Returns the kernel's thread ID (TID) of the engine's thread.
   [[nodiscard]] virtual int kernel_id() const = 0;
 };
 

@@ -34,7 +34,7 @@ void EngineThread::loop() noexcept {
   std::size_t begun = 0; // the `begin` functions of all pieces before this position were called
   for (std::size_t position = 0;;) {
     // The order of these reads matters. If `ending` is true, `submitted` includes all work submitted before the end. If
-    // anything changes after `seen` was read, the wait returns at once.
+    // anything changes after `changed_` was read, the wait below returns at once.
     const std::uint32_t seen = changed_.value();
     const bool ending = ending_.load(std::memory_order_acquire);
     const std::size_t submitted = submitted_.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
 // Controls of idle states. Leaving an idle state takes up to hundreds of microseconds. It takes longest in a virtual
-// machine, whose host has to run the core again. ShallowIdle keeps the kernel from using deep states, KeepAwake from
-// using any.
+// machine, whose host has to schedule the virtual core again. ShallowIdle prevents the kernel from using deep idle
+// states. KeepAwake prevents it from using any idle state.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,15 +17,16 @@ namespace rtexec::hal {
 class ShallowIdle {
  public:
   /// Requests a wake-up latency of 0 us from the kernel's power management and reads the request back. Returns
-  /// unsupported if the kernel has no such control. A kernel without it, as in most virtual machines, enters no idle
-  /// states.
+  /// unsupported if the kernel has no such control, as in most virtual machines. A kernel without this control enters
+  /// no idle states.
   [[nodiscard]] static Result<ShallowIdle> hold();
 
  private:
   FileDescriptor file_; // the request lasts while this file is open
 };
 
-/// Runs a SCHED_IDLE thread that never sleeps on each core. Every other thread preempts it at once. It costs power.
+/// Runs a SCHED_IDLE thread that never sleeps on each core. Every other thread preempts this thread at once. Increases
+/// power consumption.
 class KeepAwake {
  public:
   /// Starts the threads. `partition` is the cpuset partition of the cores, if there is one; it must outlive this

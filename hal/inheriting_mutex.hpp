@@ -1,5 +1,5 @@
 // A mutex with priority inheritance (PTHREAD_PRIO_INHERIT): its holder runs at the priority of the most urgent waiting
-// thread. For threads of different priorities that hold it for a bounded time. Works with std::scoped_lock.
+// thread. For threads of different priorities that hold the mutex for a bounded time. Works with std::scoped_lock.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ class InheritingMutex {
  public:
   InheritingMutex() noexcept {
     pthread_mutexattr_t attributes;
-    ::pthread_mutexattr_init(&attributes); // no call here fails for a protocol that the C library supports
+    ::pthread_mutexattr_init(&attributes); // no call here fails if the C library supports the protocol
     ::pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
     ::pthread_mutex_init(&mutex_, &attributes);
     ::pthread_mutexattr_destroy(&attributes);

@@ -27,12 +27,12 @@ class KernelConfig {
 /// The preemption model: the extent to which a real-time thread may preempt threads inside the kernel.
 struct Preemption {
   std::string model; // "PREEMPT_RT", "full", "lazy", "voluntary", "none"; empty: unknown
-  std::string told;  // the source of the answer
+  std::string told;  // the source of `model`
 };
 [[nodiscard]] Preemption preemption_of(const Machine& machine);
 
-/// Returns the alternative in brackets of a file that lists several: "full" for "none voluntary (full)", "madvise" for
-/// "always [madvise] never".
+/// Returns the alternative that stands in brackets in the text of a file: "full" in "none voluntary (full)", "madvise"
+/// in "always [madvise] never".
 [[nodiscard]] std::string in_force(const std::string& text);
 
 /// True if the kernel has the fair server (Linux 6.12 and later).
@@ -40,7 +40,7 @@ struct Preemption {
 
 /// Returns the words of /proc/cmdline.
 [[nodiscard]] std::vector<std::string> boot_words(const Machine& machine);
-/// Returns the value of the last word "NAME=...".
+/// Returns the value of the last word "NAME=...", or nullopt if there is no such word.
 [[nodiscard]] std::optional<std::string> boot_value(const std::vector<std::string>& words, std::string_view name);
 
 } // namespace rtexec::hal

@@ -1,6 +1,6 @@
-// The machine under the executive: its cores, what the kernel allows, and the files under /sys and /proc. All paths are
-// under one root folder, so that a recorded tree can replace a board. Set-up code: everything here may allocate and
-// block.
+// The machine on which the executive runs: its cores, the limits of the kernel, and the files under /sys and /proc. All
+// paths are under one root folder, so that a recorded tree can replace a board. Set-up code: everything here may
+// allocate and block.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -21,9 +21,9 @@ namespace rtexec::hal {
 struct Finding {
   enum class Grade {
     ok,
-    note,    // costs latency or certainty; the executive still runs
-    unknown, // may cost latency or certainty, but cannot be read
-    missing, // a request of the executive is refused: a run would be degraded
+    note,    // latency or certainty suffers; the executive still runs
+    unknown, // latency or certainty may suffer, but the state cannot be read
+    missing, // the kernel refuses a request of the executive: a run would be degraded
   };
   std::string subject; // "SCHED_FIFO", "memory lock", "RT throttling", "fair server", "isolated cores", ...
   Grade grade = Grade::ok;
@@ -62,35 +62,35 @@ class Machine {
   [[nodiscard]] std::vector<unsigned> online_cores() const;
   /// Returns the online cores that taskset, a cpuset or a container withholds from this process, in ascending order.
   [[nodiscard]] std::vector<unsigned> withheld_cores() const;
-  /// Returns the cores of online_cores() that the scheduler leaves to threads pinned to them (isolcpus), in ascending
-  /// order.
+  /// Returns the isolated cores (isolcpus) of online_cores(), in ascending order. The scheduler runs only threads
+  /// pinned to an isolated core there.
   [[nodiscard]] std::vector<unsigned> isolated_cores() const;
   /// Returns the contents of a file ("/sys/...") under the root, without the last newline. Returns `unsupported` if the
   /// file does not exist, `refused` if it cannot be read.
   [[nodiscard]] Result<std::string> read(const std::filesystem::path& path) const;
   /// Writes `value` in one write and reads it back. Returns `refused` if the file then has another value.
   [[nodiscard]] Result<> write(const std::filesystem::path& path, std::string_view value) const;
-  /// Writes a command to a file that does not read back what was written.
+  /// Writes a command to a file without reading it back. For files that do not return the written text.
   [[nodiscard]] Result<> send(const std::filesystem::path& path, std::string_view command) const;
-  /// Returns the minor and major page faults so far of a thread of this process; 0 if the thread has ended.
+  /// Returns the number of minor and major page faults so far of a thread of this process; 0 if the thread has ended.
   [[nodiscard]] long page_faults(int kernel_id) const;
 
   [[nodiscard]] std::filesystem::path under_root(const std::filesystem::path& path) const {
     return root_ / path.relative_path();
   }
 
-  /// Finds out, by trying or by reading files, whether the machine offers what a run needs: real-time classes, memory
-  /// lock, throttling, fair server, isolation, frequency governors, cpusets, kernel flavour, perf_event, LTTng. Leaves
-  /// everything as it was. Trials are made on the running machine, whatever the root is.
+  /// Finds out whether the machine offers what a run needs: real-time classes, memory lock, throttling, fair server,
+  /// isolation, frequency governors, cpusets, kernel flavour, perf_event, LTTng. Uses trials and files. Leaves the
+  /// machine's state unchanged. Trials are made on the running machine, even if the root is another folder.
   [[nodiscard]] std::vector<Finding> probe() const;
 
-  /// Returns the finding of probe() about locking all memory of a process.
+  /// Returns the finding of probe() on locking all memory of a process.
   [[nodiscard]] Finding memory_lock() const;
-  /// Returns the findings of probe() about what stops or slows threads of any priority: hypervisor, firmware, kernel,
+  /// Returns the findings of probe() on causes that stop or slow threads of any priority: hypervisor, firmware, kernel,
   /// interrupts, clocks.
   [[nodiscard]] std::vector<Finding> disturbances() const;
 
-  /// Returns findings about the time that the kernel may take from FIFO threads on `core`: RT throttling, the fair
+  /// Returns findings on the time that the kernel may withhold from FIFO threads on `core`: RT throttling, the fair
   /// server.
   [[nodiscard]] std::vector<Finding> real_time_limits(unsigned core) const;
 
@@ -98,14 +98,14 @@ class Machine {
   /// firmware or a hypervisor controls its frequency, and probe() reports that.
   [[nodiscard]] Result<FrequencyLock> lock_frequency(std::span<const unsigned> cores) const;
 
-  /// Makes an exclusive cpuset for each of `cores`, so that SCHED_DEADLINE threads can be pinned there. Works with
-  /// cgroup v1 and v2, at the top of the hierarchy. A machine has one partition at a time. First clears the partition
-  /// of a killed process. With v2, the kernel moves other programs off these cores. With v1, they may stay, but
-  /// real-time threads preempt them.
+  /// Makes an exclusive cpuset for each of `cores`, so that SCHED_DEADLINE threads can be pinned to these cores. Works
+  /// with cgroup v1 and v2, at the top of the hierarchy. A machine has one partition at a time. First removes the
+  /// partition that a killed process left. With v2, the kernel moves other programs off these cores. With v1, other
+  /// programs may stay, but real-time threads preempt them.
   [[nodiscard]] Result<std::unique_ptr<CpusetPartition>> partition(const std::vector<unsigned>& cores) const;
-  /// Removes the cpusets of a partition whose process was killed, if nobody holds the lock of partitions. Has no effect
-  /// if that cannot be known for certain. Returns true if it removed some. Returns an error if one could not be
-  /// removed.
+  /// Removes the cpusets of a partition whose process was killed. Has no effect if a process holds the lock of
+  /// partitions, or if the state of the lock is unknown. Returns true if it removed a cpuset. Returns an error if a
+  /// cpuset could not be removed.
   Result<bool> clear_left_over_partition() const;
 
  private:

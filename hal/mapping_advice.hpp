@@ -1,4 +1,4 @@
-// Advice for mappings of memory that the kernel refuses.
+// Remedies for a mapping of memory that the kernel refused.
 #pragma once
 
 #include <rtexec/units.hpp>

@@ -1,5 +1,5 @@
-// A record of the host memory that a back end page-locked for its caller. The back end owns the lock, the caller owns
-// the memory.
+// A record of the host memory that a back end page-locked for its caller. The back end owns the page locks; the caller
+// owns the memory.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -32,7 +32,7 @@ class PinnedMemory {
   }
   void add(Piece piece) { pieces_.push_back(piece); }
 
-  /// Returns the piece that begins at `begin`, or bad_input if there is none.
+  /// Returns the recorded memory that begins at `begin`, or bad_input if there is none.
   [[nodiscard]] Result<Piece> find(const std::byte* begin) const {
     const auto found = std::ranges::find(pieces_, begin, &Piece::data);
     if (found == pieces_.end())

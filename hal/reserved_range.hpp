@@ -27,7 +27,7 @@ class ReservedRange {
   std::vector<char> mapped_; // by slot; one byte each, so that different threads may change different slots
 };
 
-/// Returns the range that reserve() returned as `wanted`, or null. `Range` is a ReservedRange.
+/// Returns the element of `ranges` with the addresses `wanted`, or null if there is none. `Range` is a ReservedRange.
 template <class Range> [[nodiscard]] Range* find_range(std::vector<Range>& ranges, AddressRange wanted) noexcept {
   const auto found = std::ranges::find_if(ranges, [&](const ReservedRange& each) {
     return each.addresses().base == wanted.base && each.addresses().size == wanted.size;

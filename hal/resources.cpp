@@ -27,7 +27,7 @@ std::optional<std::uint64_t> limit_of(decltype(RLIMIT_AS) resource) {
   return limit.rlim_cur;
 }
 
-/// Returns the message for EMFILE, for any system call.
+/// Returns the message for errno EMFILE.
 std::string too_many_files() {
   const auto most = limit_of(RLIMIT_NOFILE);
   return "The limit of this process is " + (most ? std::to_string(*most) : std::string("no more")) +

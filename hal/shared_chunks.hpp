@@ -1,7 +1,7 @@
-// Physical chunks of a device that processes pass to each other. Each chunk is created once, at the start, and
-// identified by a file descriptor. A process that gets the descriptor can map the chunk; the chunk and its contents
-// live as long as any process holds it. The creator needs nothing else of the device: no context and no other memory,
-// if the driver can create chunks without a context.
+// Physical chunks of a device that processes pass to each other. All chunks are created once, at the start; a file
+// descriptor identifies each chunk. A process that gets the descriptor can map the chunk. The chunk and its contents
+// live as long as any process holds the descriptor or a mapping. If the driver can create chunks without a context, the
+// creator uses no context and no other memory of the device.
 //
 // Ownership: this object owns the descriptors and lends them to the sender. Set-up only; one thread. Sibling back ends:
 // hal/cuda (chunks of NVIDIA's driver), hal/host (memory files).
@@ -34,8 +34,8 @@ class SharedChunks {
   std::vector<FileDescriptor> descriptors_;
 };
 
-/// Creates `count` chunks of the board's device, or none. Their contents are undefined on a GPU, zero on the host
-/// device. Returns unsupported if the driver cannot export chunks, bad_input if it has no chunks of this size,
+/// Creates all `count` chunks of the board's device, or none. Their contents are undefined on a GPU, zero on the host
+/// device. Returns unsupported if the driver cannot export chunks, bad_input if the driver has no chunks of this size,
 /// out_of_memory, or refused.
 [[nodiscard]] Result<SharedChunks> share_chunks(const Board& board, std::size_t count, Bytes chunk);
 

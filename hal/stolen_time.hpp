@@ -1,5 +1,5 @@
-// Stolen time: time during which a hypervisor ran something else while a core of this machine had work. The kernel
-// accounts for it ("steal" of /proc/stat). It stays 0 on real hardware, or if the hypervisor does not report it.
+// Stolen time: time during which a core of this machine had work but a hypervisor ran something else. The kernel counts
+// it in the field "steal" of /proc/stat. It stays 0 on real hardware, or if the hypervisor does not report it.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -22,13 +22,13 @@ class StolenTime {
  public:
   struct OfCore {
     unsigned core = 0;
-    Duration time{0}; // since the machine started, at the last reading
+    Duration time{0}; // stolen time since the machine started, at the last reading
   };
   /// `root` is "/", or a folder with a copy of a machine's /sys and /proc.
   explicit StolenTime(const std::set<unsigned>& cores = {}, const std::filesystem::path& root = "/");
-  /// Reads the time of each core, in ascending order. Steps are 1/USER_HZ s (10 ms), so shorter stolen times appear
-  /// late. The value of an offline core does not change. From one thread at a time, without real-time priority.
-  /// Allocates nothing.
+  /// Reads the stolen time of each core, in ascending order of cores. The kernel counts in steps of 1/USER_HZ s (10
+  /// ms), so shorter stolen times appear late. The value of an offline core does not change. Called from one thread at
+  /// a time, without real-time priority. Allocates nothing.
   [[nodiscard]] std::span<const OfCore> read() noexcept;
 
  private:

@@ -1,6 +1,6 @@
-// The system calls of hal/, as one table of functions, so that a test can make each of them fail. Functions return as
-// the system calls do: -1 and errno (mmap: MAP_FAILED). hal/ uses this table for all calls that concern threads, memory
-// or files. Futexes and the clock, which cannot fail on valid arguments, are called directly.
+// The system calls of hal/, as one table of functions, so that a test can make each system call fail. Functions return
+// the results of the system calls: -1 and errno (mmap: MAP_FAILED). hal/ uses this table for all calls that concern
+// threads, memory or files. Futexes and the clock are called directly: these calls cannot fail on valid arguments.
 #pragma once
 
 #include <cstddef>
@@ -51,7 +51,7 @@ struct System {
   int (*madvise)(void* address, std::size_t size, int advice);
   int (*mincore)(void* address, std::size_t size, unsigned char* resident);
   int (*memfd_create)(const char* name, unsigned flags);
-  /// Creates an unnamed file in memory, with huge pages for each whole huge page within its size. Closed on exec.
+  /// Creates an unnamed memory file. Huge pages back each whole huge page within its size. The file is closed on exec.
   int (*huge_page_file)();
   int (*ftruncate)(int file, off_t size);
   int (*fallocate)(int file, int mode, off_t offset, off_t size);

@@ -16,7 +16,7 @@ constexpr std::int64_t thousand = 1000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Returns true if `name` matches `pattern`. Sets `number` to the number that the last "#" of the pattern stands for.
+/// True if `name` matches `pattern`. Sets `number` to the number that the last "#" of the pattern matches.
 bool matches(std::string_view name, std::string_view pattern, std::optional<unsigned>& number) {
   if (pattern.empty()) return name.empty();
   const std::string_view rest = pattern.substr(1);

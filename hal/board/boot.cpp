@@ -21,7 +21,7 @@ std::string kernel_command_line(const Board& board) {
   if (!board.boot.isolated_cores.empty()) {
     const std::string isolated = core_list(board.boot.isolated_cores);
     // isolcpus is written without flags, because kernels before 4.15 isolate no core if flags are given. Kernels
-    // without CONFIG_NO_HZ_FULL ignore nohz_full; on all other kernels rcu_nocbs is redundant beside nohz_full.
+    // without CONFIG_NO_HZ_FULL ignore nohz_full and need rcu_nocbs; on all other kernels nohz_full implies rcu_nocbs.
     line = "isolcpus=" + isolated + " nohz_full=" + isolated + " rcu_nocbs=" + isolated +
            " irqaffinity=" + core_list(cores_left(board));
   }

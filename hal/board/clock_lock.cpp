@@ -31,10 +31,10 @@ std::string state_text(const std::vector<ClockChange>& changes) {
 
 struct State {
   std::vector<ClockChange> changes;
-  bool whole = false; // false: the file is cut off, because its run ended before it changed anything
+  bool whole = false; // false: the file is truncated because its run was killed before it changed any clock
 };
 
-/// Parses the text of a state file. Returns nullopt if no run of rtexec wrote it.
+/// Parses the text of a state file. Returns nullopt if the text was not written by rtexec.
 std::optional<State> parse_state(std::string_view text) {
   const auto lines = config::parts(text, '\n');
   if (lines.empty()) return State();
@@ -73,7 +73,7 @@ Result<std::optional<State>> read_state(const fs::path& file) {
   return state;
 }
 
-/// Writes the state file. It is on the disk when the function returns.
+/// Writes the state file and waits until the file is on the disk.
 Result<> write_state(const fs::path& file, const std::vector<ClockChange>& changes) {
   const std::string text = state_text(changes);
   const FileDescriptor state(
@@ -108,8 +108,8 @@ Result<> change(const BoardFile& file, const std::string& after, const Machine& 
   return {};
 }
 
-/// Plans to raise the lowest permitted rate to the highest permitted rate, which stays unchanged. So the lowest rate
-/// never exceeds the highest.
+/// Plans to raise the clock's lowest permitted rate to its highest permitted rate. The highest permitted rate stays
+/// unchanged, so the lowest permitted rate never exceeds it.
 Result<> raise_lowest(const FoundClock& clock, const Machine& machine, Plan& plan) {
   const auto highest = number_text(*clock.highest, machine);
   if (!highest) return Unexpected(highest.error());
@@ -119,7 +119,7 @@ Result<> raise_lowest(const FoundClock& clock, const Machine& machine, Plan& pla
   return change(*clock.lowest, *highest, machine, plan);
 }
 
-/// Plans to set the rate first and then lock it, because the lock holds the rate in force.
+/// Plans to set the rate first and then to lock it, because the lock holds the clock at its present rate.
 Result<> set_and_lock(const FoundClock& clock, const Machine& machine, Plan& plan) {
   const auto hertz = highest_settable(clock, machine);
   if (!hertz) return Unexpected(hertz.error());
@@ -145,7 +145,7 @@ Result<Plan> plan_for(const FoundHardware& hardware, const Machine& machine) {
   return plan;
 }
 
-/// Writes `value` and reads it back.
+/// Writes `value` to `file` and reads it back.
 Result<> give(const fs::path& file, const std::string& value, const Machine& machine) {
   if (auto sent = machine.send(file, value); !sent) return sent;
   const auto found = number_text({.file = file, .times = {}}, machine);
@@ -156,8 +156,8 @@ Result<> give(const fs::path& file, const std::string& value, const Machine& mac
                                  " was accepted, but it then reads \"" + *found + "\".");
 }
 
-/// Restores the files in reverse order, because later changes depend on earlier ones. Continues after an error, and
-/// returns the first.
+/// Restores the files in reverse order, because later changes depend on earlier changes. Continues after an error, and
+/// returns the first error.
 Result<> give_back(const std::vector<ClockChange>& changes, const Machine& machine) {
   Result<> outcome;
   for (const ClockChange& change : std::views::reverse(changes)) {

@@ -1,9 +1,9 @@
-// Locks the clocks of a board for a run: memory first, then cores, then the GPU. Each clock is set to the highest rate
-// that the power mode allows; the memory clock to its cap if it has one.
+// Locks the clocks of a board for a run: the memory clock first, then the cores' clocks, then the GPU's clock. Each
+// clock is set to the highest rate that the power mode allows. A memory clock with a cap is set to its cap.
 //
-// Before the first change, all changes are written to a state file and synced, so that every file can be restored. The
-// run restores them at its end, or if a part of the locking fails. After a crash, the next run or `rtexec restore`
-// restores them. A machine has one lock at a time. Set-up code: it may allocate and block.
+// Before the first change, all planned changes are written to a state file and synced, so that every file can be
+// restored. The run restores the files at its end, or if locking one of the clocks fails. After a crash, the next run
+// or `rtexec restore` restores the files. A machine has one lock at a time. Set-up code: it may allocate and block.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -36,10 +36,11 @@ struct LockedClock {
 
 class ClockLock {
  public:
-  /// Locks the clocks, after restoring what a killed run left. `folder` belongs to this user alone and holds the state
-  /// file and its lock. Clocks that the machine shows but cannot set stay unchanged; if it can set none, nothing is
-  /// locked. Returns refused if another run holds the lock, or if a file cannot be read or written or does not read
-  /// back as written. After refused, all files are as they were before.
+  /// Restores the clocks that a killed run left locked, then locks the clocks. `folder` belongs to this user alone and
+  /// holds the state file and its lock. Clocks that the machine shows but cannot set stay unchanged. If the machine can
+  /// set no clock, no clock is locked. Returns refused if another run holds the lock. Also returns refused if a file
+  /// cannot be read or written, or does not read back the written value. After refused, all files have their old
+  /// values.
   [[nodiscard]] static Result<ClockLock> take(const FoundHardware& hardware, const Machine& machine,
                                               const std::filesystem::path& folder = lock_folder);
   ClockLock() : machine_("/") {}
@@ -48,7 +49,7 @@ class ClockLock {
     swap(other);
     return *this;
   }
-  /// Calls restore() and drops its error: files that could not be restored stay in the state file.
+  /// Calls restore() and ignores its error: files that could not be restored stay in the state file.
   ~ClockLock();
 
   /// Restores the files in reverse order. Returns refused if a file cannot be restored; that file stays in the state
@@ -73,9 +74,10 @@ class ClockLock {
   std::vector<LockedClock> clocks_;
 };
 
-/// Restores the files that a killed run recorded in the state file of `folder`, and returns their number. Returns 0 if
-/// there is no state file, or if its run still goes on. Returns refused if a file cannot be restored, which then stays
-/// in the state file. Also returns refused if the file of that name is not one that a run wrote; it stays unchanged.
+/// Restores the files that a killed run recorded in the state file of `folder`, and returns the number of restored
+/// files. Returns 0 if there is no state file, or if the run that wrote it is still active. Returns refused if a file
+/// cannot be restored; that file then stays in the state file. Also returns refused if the state file was not written
+/// by rtexec; the state file then stays unchanged.
 [[nodiscard]] Result<std::size_t> restore_clocks(const Machine& machine,
                                                  const std::filesystem::path& folder = lock_folder);
 

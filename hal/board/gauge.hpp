@@ -12,8 +12,8 @@ namespace rtexec::hal {
 
 class Gauge {
  public:
-  /// Opens one file under the root of `machine`. Not for a value that is the product of two files: only the first would
-  /// be read.
+  /// Opens `file` under the root of `machine`. Must not be used for a value that is the product of two files: only the
+  /// first file would be read.
   Gauge(const BoardFile& file, const Machine& machine);
   /// Returns the value, or nullopt if it cannot be read now. Allocates nothing.
   [[nodiscard]] std::optional<std::int64_t> read() const noexcept;

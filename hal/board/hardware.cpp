@@ -21,8 +21,8 @@ SensorFacts numbered(SensorFacts sensor, unsigned number) {
   return sensor;
 }
 
-/// Returns `facts` alone if their name has no "#". Otherwise returns a copy for each number that `paths` has on the
-/// machine.
+/// Returns `facts` alone if its name has no "#". Otherwise returns one copy for each number that "#" stands for in
+/// `paths` on the machine.
 template <class Facts> std::vector<Facts> each_of(const Facts& facts, const BoardPaths& paths, const Machine& machine) {
   if (!facts.name.contains('#')) return {facts};
   std::vector<Facts> all;

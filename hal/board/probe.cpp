@@ -97,7 +97,8 @@ std::string bounds(const FoundClock& clock, const Machine& machine) {
   return state;
 }
 
-/// Adds the clock "core 3" to the group of "core" clocks with the same bounds. Returns false if it belongs to no group.
+/// Adds the clock "core 3" to the group of "core" clocks with the same bounds. Returns false if the clock's name has no
+/// number or its rate cannot be read.
 bool join(std::vector<SameClocks>& groups, const FoundClock& clock, const Machine& machine) {
   const auto space = clock.name.rfind(' ');
   const auto number = config::number<unsigned>(std::string_view(clock.name).substr(space + 1));

@@ -5,7 +5,8 @@
 namespace rtexec::hal::cuda {
 namespace {
 
-/// True if `a` is preferable: it is for a newer architecture, or it is a cubin and `b` is PTX.
+/// True if image `a` is better than image `b`: `a` is for a newer architecture. For one architecture, a cubin is better
+/// than PTX.
 bool better(const KernelImage& a, const KernelImage& b) {
   return a.architecture != b.architecture ? a.architecture > b.architecture : !a.ptx && b.ptx;
 }

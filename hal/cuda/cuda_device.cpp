@@ -183,7 +183,8 @@ Result<> CudaDevice::size_memory() {
     asked = *free - std::min(library_reserve, Bytes{free->count / 8});
     if (options_.most.count > 0) asked = std::min(asked, options_.most);
   }
-  // On an integrated GPU the driver also counts memory as taken that the kernel would reclaim (its page cache)
+  // On an integrated GPU the driver's free memory excludes the page cache, although the kernel would reclaim the page
+  // cache
   if (asked > *free && !integrated_) {
     return fail(Errc::refused, "device.capacity: " + readable(asked) + " was requested, " + readable(*free) +
                                    " are free on " + name_ +
@@ -491,7 +492,8 @@ Status CudaDevice::wait_for(const EngineStream& on, cuda::Event event) noexcept 
   return check(spins(on) ? spin(event) : driver_->event_synchronize(event));
 }
 
-/// True if the thread of this stream may spin. Threads of copy engines share a core, and none of them may occupy it.
+/// True if the thread of this stream may spin. Threads of copy engines share a core, and no such thread may occupy the
+/// core.
 bool CudaDevice::spins(const EngineStream& on) const noexcept {
   return options_.completion == Completion::spin && &on == &this->engine_stream(EngineKind::compute);
 }

@@ -2,10 +2,10 @@
 // engine.
 //
 // The device uses the primary context, which cuDNN and cuBLAS share. Each engine's thread has the context current and a
-// stream of its own. Code that executes on an engine gets the stream by stream(kind), launches into it, and waits by
-// wait(kind). Set-up uses a separate stream, which neither the engines' work nor a capture of a graph uses. After a
-// sticky error the device is lost for every task: the call that met the error returns device_fault, later calls return
-// device_lost. fault() names the error. Destroying a lost device is safe.
+// stream of its own. Code that executes on an engine gets the stream by stream(kind), launches work into it, and waits
+// by wait(kind). Set-up uses a separate stream. Neither the engines' work nor a graph capture uses this stream.
+// After a sticky error the device is lost for every task. The call in which the error occurred returns device_fault;
+// later calls return device_lost. fault() names the error. Destroying a lost device is safe.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -29,10 +29,10 @@ namespace rtexec::hal {
 
 struct CudaOptions {
   int ordinal = 0;
-  /// 0: the free memory of the device when it is opened, less a reserve for the libraries' kernels
+  /// 0: the free memory of the device when it is opened, less a reserve for the kernels of cuDNN and cuBLAS
   Bytes capacity = {};
-  Bytes most = {};  // upper bound on a capacity of 0; 0: no bound
-  Bytes chunk = {}; // 0: the driver's granularity; otherwise a multiple of it
+  Bytes most = {};  // maximum capacity if `capacity` is 0; 0: no maximum
+  Bytes chunk = {}; // 0: the driver's granularity; otherwise a multiple of the driver's granularity
   Completion completion = Completion::block;
   std::span<const cuda::KernelImage> kernels = cuda::kernel_images(); // the kernels of hal/cuda
 };
@@ -49,10 +49,10 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] static Result<std::unique_ptr<CudaDevice>> open(const CudaOptions& options);
   /// Returns the CudaDevice behind the device that a workload sees; null if `device` is no CUDA device.
   [[nodiscard]] static CudaDevice* find(rtexec::Device& device);
-  /// Returns the CudaDevice as find() does. Returns unsupported if `device` is no CUDA device; the error says that
-  /// `what` ("this network") needs one.
+  /// Returns the same CudaDevice as find(). Returns unsupported if `device` is no CUDA device; the error says that
+  /// `what` ("this network") needs a CUDA device.
   [[nodiscard]] static Result<CudaDevice*> of(rtexec::Device& device, const char* what);
-  /// Waits for running work, then releases everything. If the device is lost, releases what the driver still accepts.
+  /// Waits for running work, then releases everything. If the device is lost, ignores the errors of the driver.
   ~CudaDevice() override;
 
   [[nodiscard]] std::string name() const override { return name_; }
@@ -65,7 +65,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] std::byte* window(Chunk chunk) const override { return window_.base + index(chunk) * chunk_.count; }
   [[nodiscard]] std::size_t chunks_created() const override { return chunks_.size(); }
   [[nodiscard]] Result<AddressRange> reserve(Bytes size) override;
-  /// After an error the range still exists, except for the slots that were unmapped; release() may be called again.
+  /// After an error the range still exists, and some of its slots may be unmapped. release() may be called again.
   [[nodiscard]] Result<> release(AddressRange range) override;
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override;
@@ -74,7 +74,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
   [[nodiscard]] Status end_copy() noexcept override;
   /// Computes the digest by a kernel in the stream that copy() uses. Returns unsupported if `capabilities().digest` is
-  /// false; its findings say why.
+  /// false; `capabilities().findings` then gives the reason.
   [[nodiscard]] Status digest(const std::byte* at, Bytes size, Digest& result) noexcept override;
   /// Uses cuMemHostRegister. Returns unsupported on boards whose caches are not coherent with the device's accesses.
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
@@ -82,18 +82,19 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Result<> start_beside() override;
   void begin_execution(Concurrency) noexcept override { compute_stream().on_the_way = Duration(0); }
-  /// Subtracts the time that run() takes beyond the execution of its graph on the GPU. Other work of a job counts in
-  /// full.
+  /// Returns `passed` less the overhead of run(): the time that run() took minus the execution time of its graph on the
+  /// GPU. Other work of a job counts in full.
   [[nodiscard]] Duration executed(Duration passed) noexcept override {
     return passed - std::min(passed, compute_stream().on_the_way);
   }
-  /// Limits managed memory to the device's free memory, because more can hang a GPU for all its users.
+  /// Limits managed memory to the device's free memory, because allocating more can hang a GPU for all its users.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;
   /// Allocates managed memory without zeroing it, so that no page is touched; for measuring the cost of first touches.
   [[nodiscard]] Result<Buffer> allocate_untouched(Bytes size);
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
-  /// Computes `own` from the free memory before the context was made (NVML). If that is unknown, uses the whole memory
-  /// of the device. `context` and `own` then include the memory of other programs and of the driver at that time.
+  /// Computes `own` from the free memory before the context was made (NVML). If the free memory at that time is
+  /// unknown, computes `own` from the whole memory of the device. `context` and `own` then include the memory that
+  /// other programs and the driver used at that time.
   [[nodiscard]] Result<MemoryUse> memory_use() const override;
   /// Reads the clocks from NVML.
   [[nodiscard]] std::optional<DeviceClocks> clocks() const noexcept override {
@@ -104,7 +105,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] const cuda::Driver& driver() const { return *driver_; }
   /// Returns the stream of an engine. Work in the streams of compute engines has the greatest priority.
   [[nodiscard]] cuda::Stream stream(EngineKind kind) const noexcept { return engine_stream(kind).stream; }
-  /// Returns the compute engine on whose thread this is called, or `compute` on any other thread.
+  /// Returns the compute engine to which the calling thread belongs, or `compute` on any other thread.
   [[nodiscard]] EngineKind compute_engine() const noexcept;
   [[nodiscard]] int architecture() const noexcept override { return architecture_; }
   [[nodiscard]] int multiprocessors() const noexcept override { return multiprocessors_; }
@@ -118,25 +119,25 @@ class CudaDevice final : public Device, public Gpu {
   /// Waits by blocking or by spinning, as CudaOptions::completion says.
   [[nodiscard]] Status run(const GpuGraph& graph) noexcept override;
   /// The first half of run(): launches `graph` and returns, so that graphs follow each other without a gap. After an
-  /// error end_run() must not be called. Returns out_of_memory if `copies_at_once` graphs or copies have begun and not
-  /// ended.
+  /// error end_run() must not be called. Returns out_of_memory if `copies_at_once` graphs or copies are pending: begun
+  /// by this thread and not ended.
   [[nodiscard]] Status begin_run(const GpuGraph& graph) noexcept;
-  /// Waits for `graph`, the oldest graph that this thread has begun and not ended. Ends it even if an error is
+  /// Waits for `graph`, which must be the oldest pending graph of this thread. Ends the graph even if an error is
   /// returned.
   [[nodiscard]] Status end_run(const GpuGraph& graph) noexcept;
   [[nodiscard]] Status wait() noexcept override { return wait(compute_engine()); }
-  /// True if pages of managed memory can be prefetched. If false, the driver may move all managed memory when a kernel
-  /// is launched, and the host must not touch managed memory while a kernel runs.
+  /// True if pages of managed memory can be prefetched. If false, the driver may move all managed memory at each kernel
+  /// launch, and the host must not access managed memory while a kernel runs.
   [[nodiscard]] bool can_prefetch() const noexcept { return can_prefetch_; }
-  /// Set-up: prefetches a part of a managed buffer to `to`, behind the work in the stream of `kind`, and does not wait.
-  /// If that stream has work, a new thread of the driver makes the prefetch. A prefetch cannot be captured. Returns
-  /// unsupported if can_prefetch() is false.
+  /// Set-up: queues a prefetch of a part of a managed buffer to `to`, behind the work in the stream of `kind`, and does
+  /// not wait. If that stream has work, the driver creates a thread to make the prefetch. A prefetch cannot be
+  /// captured. Returns unsupported if can_prefetch() is false.
   [[nodiscard]] Status prefetch(const std::byte* at, Bytes size, Side to, EngineKind kind) noexcept;
-  /// Real-time: prefetches as prefetch() does, on the calling thread, and waits. Called on a compute engine's thread
-  /// that has waited for its work.
+  /// Real-time: prefetches on the calling thread and waits for the end. Called on a compute engine's thread, after it
+  /// has waited for its work. Returns the errors of prefetch().
   [[nodiscard]] Status move(const std::byte* at, Bytes size, Side to) noexcept;
-  /// Waits until the present work in `kind`'s stream is done. Called on that engine's thread, or on any thread during
-  /// set-up.
+  /// Waits until the work that is now in the stream of `kind` is done. Called on that engine's thread, or on any thread
+  /// during set-up.
   [[nodiscard]] Status wait(EngineKind kind) noexcept { return finish(engine_stream(kind)); }
   /// Converts a driver's result to a Status. A sticky error ends the device. Any thread.
   [[nodiscard]] Status check(cuda::Code code) const noexcept;
@@ -148,12 +149,11 @@ class CudaDevice final : public Device, public Gpu {
   struct EngineStream {
     cuda::Stream stream = nullptr;
     cuda::Event done = nullptr;
-    /// Events recorded behind the copies or graphs that have begun and not ended. The n-th uses entry n %
-    /// copies_at_once
+    /// Events recorded behind the pending copies or graphs. Copy or graph number n uses entry n % copies_at_once
     std::array<cuda::Event, copies_at_once> copied{};
     std::size_t begun = 0, ended = 0;
-    /// The overhead so far of the executing job: its time on the engine less the GPU's execution time. Only the compute
-    /// engine's thread uses it
+    /// The overhead so far of the executing job: its time on the engine less the GPU's execution time. Accessed only by
+    /// the compute engine's thread
     Duration on_the_way{0};
     cuda::DigestSums* sums = nullptr;               // in device memory; null without a digest kernel
     cuda::DigestResult* result_on_device = nullptr; // device address of `result`
@@ -161,7 +161,7 @@ class CudaDevice final : public Device, public Gpu {
   };
 
   CudaDevice(const cuda::Driver& driver, const CudaOptions& options) : driver_(&driver), options_(options) {}
-  // Steps of open(), in order
+  // Called by open(), in this order
   [[nodiscard]] Result<> find_device();
   [[nodiscard]] Result<> make_context();
   [[nodiscard]] Result<> size_memory();
@@ -187,7 +187,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Status unmap_slot(ReservedRange& range, std::size_t slot) noexcept;
 
   [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != cuda::Code::success; }
-  [[nodiscard]] Status ready() const noexcept; // not lost, and the context is current
+  [[nodiscard]] Status ready() const noexcept; // success if the device is not lost and the context is current
   [[nodiscard]] const EngineStream& engine_stream(EngineKind kind) const noexcept {
     return streams_[static_cast<std::size_t>(kind)];
   }
@@ -228,15 +228,15 @@ class CudaDevice final : public Device, public Gpu {
   GpuModule digest_module_;
   cuda::Function digest_kernel_ = nullptr;
   int greatest_priority_ = 0;                          // greatest priority of a stream
-  std::array<EngineStream, engine_kinds + 1> streams_; // by EngineKind; the last one is for set-up
+  std::array<EngineStream, engine_kinds + 1> streams_; // by EngineKind; the last stream is for set-up
   DeviceCapabilities capabilities_;
   mutable std::atomic<cuda::Code> lost_{cuda::Code::success}; // the sticky error that ended the device; success: none
   std::array<std::unique_ptr<EngineThread>, engine_kinds> engines_; // by EngineKind
 };
 
-/// Tries the capabilities of the memory of `device` on two allocations of `piece` bytes that it creates and frees.
-/// Returns an error only if the attempt ended the device, or no capability could be tried. A capability that could not
-/// be shown stays false.
+/// Tries the memory capabilities of `device` on two allocations of `piece` bytes, which it creates and frees. A
+/// capability that the trial does not show stays false. Returns an error only if the trial ended the device, or if no
+/// capability could be tried.
 [[nodiscard]] Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device,
                                                            const cuda::AllocationProperties& properties, Bytes piece);
 

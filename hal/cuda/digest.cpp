@@ -6,9 +6,11 @@
 namespace rtexec::hal {
 namespace {
 
-// Blocks enough to use all threads of a multiprocessor. It takes them all, because each thread has few bytes in flight
+// Enough blocks to use all threads of a multiprocessor. All threads are needed, because each thread has few bytes in
+// flight
 constexpr unsigned blocks_per_multiprocessor = 8;
-// The distance between the sums of two streams, and between their results: no two share a cache line
+// Distance between the sums of two streams, and between their results, in device memory. Prevents sharing of cache
+// lines
 constexpr Bytes apart{256};
 
 } // namespace
@@ -26,8 +28,8 @@ Result<> CudaDevice::find_digest_kernel() {
   return {};
 }
 
-/// Prepares digest(). If there is no kernel that the device can load, returns success; digests are then not supported,
-/// and the probe reports that.
+/// Prepares digest(). Also returns success if no kernel can be loaded: the device then does not support digests, and
+/// the probe reports this.
 Result<> CudaDevice::ready_digests() {
   if (auto found = find_digest_kernel(); !found && found.error().code != Errc::unsupported) return found;
   if (digest_kernel_ == nullptr) return {};

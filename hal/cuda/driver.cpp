@@ -13,7 +13,7 @@ template <class Function> bool find(void* library, const char* name, Function*& 
 
 // ---- free memory before a context exists ----
 
-/// The part of NVML that is needed here. Types are those of nvml.h.
+/// The functions of NVML that this file uses. Types are those of nvml.h.
 struct Management {
   struct Memory {
     unsigned long long total, free, used;
@@ -65,8 +65,8 @@ bool find_instantiate(void* library, Driver& driver) {
 
 // ---- the table ----
 
-/// Fills `driver`. Returns the name of the first missing function, or null. The names are those in the library, to
-/// which cuda.h of CUDA 10.2 to 13 maps the documented names.
+/// Fills `driver`. Returns the name of the first missing function, or null. The names are the symbols in the library,
+/// to which cuda.h of CUDA 10.2 to 13 maps the documented names.
 const char* fill(void* library, Driver& driver) {
 #define NEED(member, symbol) \
   if (!find(library, symbol, driver.member)) return symbol
@@ -165,8 +165,8 @@ Result<const Driver*> open_driver() {
 DriverOverride::DriverOverride(const Driver& replacement) noexcept : previous_(replaced.exchange(&replacement)) {}
 DriverOverride::~DriverOverride() { replaced.store(previous_); }
 
-// Lists the errors after which, according to cuda.h, the process or the context cannot be used any more. `unknown` is
-// an internal error of the driver; nothing it returns afterwards can be trusted.
+// True for errors after which, according to cuda.h, the process or the context cannot be used any more. `unknown` is an
+// internal error of the driver; later results of the driver cannot be trusted.
 bool is_sticky(Code code) noexcept {
   switch (code) {
   case Code::ecc_uncorrectable:

@@ -1,6 +1,6 @@
 // The CUDA driver API as one table of functions, opened at run time (libcuda.so.1). So one program runs with and
-// without a GPU, and a test can make each call fail. Types and constants are those of the driver's ABI, which is stable
-// since CUDA 10.2. A test compares them with cuda.h if a CUDA toolkit is installed.
+// without a GPU, and a test can make each call fail. Types and constants follow the driver's ABI, which is stable since
+// CUDA 10.2. If a CUDA toolkit is installed, a test compares them with cuda.h.
 //
 // All calls of the driver in rtexec go through this table. Functions return the driver's codes; CudaDevice::check()
 // converts them to a Status.
@@ -73,7 +73,7 @@ enum class Attribute : int {
   copy_engines = 40,
   compute_capability_major = 75,
   compute_capability_minor = 76,
-  /// Host and device can use managed memory at once: pages fault, and can be prefetched
+  /// Host and device can access managed memory concurrently: accesses fault, and pages can be prefetched
   concurrent_managed_access = 89,
 };
 
@@ -146,7 +146,7 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned host_alloc_portable_and_mapped = 1 | 2;
 inline constexpr unsigned host_register_portable = 1;
 inline constexpr unsigned managed_attach_global = 1;
-inline constexpr Ordinal cpu = -1;               // prefetch target of managed memory that means the host
+inline constexpr Ordinal cpu = -1;               // the prefetch target "host" of managed memory
 inline constexpr int file_descriptor_handle = 1; // CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 inline constexpr int capture_thread_local = 1;
 inline constexpr int function_max_dynamic_shared = 8; // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -165,7 +165,7 @@ struct Driver {
   Code (*device_name)(char* name, int size, Ordinal device);
   Code (*device_attribute)(int* value, Attribute attribute, Ordinal device);
   Code (*device_memory)(std::size_t* bytes, Ordinal device);
-  /// Optional: NVML's figure. memory_info needs a context, which itself takes memory
+  /// Optional: the free memory that NVML reports. memory_info needs a context, which itself takes memory
   Code (*free_without_context)(std::size_t* bytes, Ordinal device);
   Code (*bus_id)(char* text, int size, Ordinal device); // optional
   /// The primary context, which cuDNN and cuBLAS use as well
@@ -186,7 +186,7 @@ struct Driver {
   /// Copies between any two addresses, also host addresses
   Code (*copy_async)(DevicePointer to, DevicePointer from, std::size_t size, Stream stream);
   Code (*set_bytes_async)(DevicePointer to, unsigned char value, std::size_t count, Stream stream);
-  /// The function of CUDA 8, which every later driver has; it cannot be captured
+  /// The version of CUDA 8, which every later driver has; its calls cannot be captured
   Code (*prefetch_async)(DevicePointer managed, std::size_t size, Ordinal to, Stream stream);
   // virtual memory management (CUDA 10.2)
   Code (*granularity)(std::size_t* bytes, const AllocationProperties* properties, int option);
@@ -237,7 +237,7 @@ struct Driver {
 /// Returns the driver of this machine, opened on first use and never closed. Returns unsupported if no driver is
 /// installed (the error names the missing file), and refused if the driver is too old. Any thread.
 [[nodiscard]] Result<const Driver*> open_driver();
-/// Loads the functions of a driver's `library` and never closes it. open_driver() does this with libcuda.so.1.
+/// Loads the functions of a driver from the file `library` and never closes the file. open_driver() loads libcuda.so.1.
 [[nodiscard]] Result<Driver> load_driver(const char* library);
 
 /// Replaces the driver for the whole process while this object lives. For tests.
@@ -252,9 +252,9 @@ class DriverOverride {
   const Driver* previous_;
 };
 
-/// True if the error destroys the context. Only a new process can then use the device again.
+/// True if the error makes the context unusable. Only a new process can then use the device again.
 [[nodiscard]] bool is_sticky(Code code) noexcept;
-/// Returns "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)" or the like.
+/// Returns the error's name and description: "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
 [[nodiscard]] std::string describe(const Driver& driver, Code code);
 
 } // namespace rtexec::hal::cuda

@@ -87,7 +87,7 @@ Result<GpuGraph> CudaDevice::capture(const std::function<Result<>()>& body) {
   return made;
 }
 
-/// Makes the events of a graph. Each graph has its own pair, because two graphs may run at once.
+/// Makes the events of a graph. Each graph has its own pair of events, because two graphs may run concurrently.
 Result<> CudaDevice::make_events(GpuGraph& graph) const {
   if (driver_->event_record_with_flags == nullptr) return {};
   for (void** const place : {&graph.begin_, &graph.end_}) {
@@ -158,7 +158,7 @@ Status CudaDevice::end_run(const GpuGraph& graph) noexcept {
   return {};
 }
 
-/// Returns the execution time of the graph by the GPU's clock, or `passed` if that is unknown.
+/// Returns the execution time of the graph by the GPU's clock, or `passed` if the GPU's time is unknown.
 Duration CudaDevice::graph_took(const GpuGraph& graph, Duration passed) const noexcept {
   float milliseconds = 0;
   if (graph.begin_ == nullptr || !check(driver_->event_elapsed(&milliseconds, static_cast<cuda::Event>(graph.begin_),

@@ -10,7 +10,7 @@
 
 namespace rtexec::hal::cuda {
 
-/// Temperatures in degrees Celsius. The GPU is slowed down from `limit` on.
+/// Temperatures in degrees Celsius. At `limit` and above the GPU is slowed down.
 struct DeviceHeat {
   unsigned now = 0, limit = 0;
 };
@@ -27,8 +27,8 @@ struct ManagementLibrary {
   int (*threshold)(void* device, int which, unsigned* celsius) = nullptr;    // may be null
 };
 
-/// Returns the NVML of this machine, opened on first use and never closed. Null if there is none, or if it lacks a
-/// function.
+/// Returns the NVML of this machine, opened on first use and never closed. Null if there is no NVML, or if it lacks a
+/// required function.
 [[nodiscard]] const ManagementLibrary* open_management();
 
 /// Replaces the library for the whole process while this object lives. For tests.
@@ -43,11 +43,11 @@ class ManagementOverride {
   const ManagementLibrary* previous_;
 };
 
-/// A GPU, as NVML sees it. Any thread without real-time priority.
+/// A GPU in NVML. Any thread without real-time priority.
 class ManagedGpu {
  public:
-  /// Opens the GPU whose PCI bus identifier is `bus`. Null if the library does not know it. `library` must outlive the
-  /// result.
+  /// Opens the GPU whose PCI bus identifier is `bus`. Null if the library does not know the GPU. `library` must outlive
+  /// the result.
   [[nodiscard]] static std::unique_ptr<ManagedGpu> open(const ManagementLibrary& library, const char* bus);
   /// Opens the GPU with the driver's number `ordinal`. `driver` must be initialised; no context is made. Null if there
   /// is no library, or if the driver or the library does not know the GPU.
@@ -58,10 +58,9 @@ class ManagedGpu {
 
   /// Returns the clocks, or nullopt if the clock of the cores is unknown. Other unknown clocks are 0.
   [[nodiscard]] std::optional<DeviceClocks> clocks() const noexcept;
-  /// True if the GPU is computing and the library knows no reason that keeps its clock below its maximum. False if
-  /// unknown.
+  /// True if the GPU is computing and the library reports no reason for a clock below the maximum. False if unknown.
   [[nodiscard]] bool computes_freely() const noexcept;
-  /// Returns the temperature and its limit, or nullopt if one of them is unknown.
+  /// Returns the temperature and its limit, or nullopt if either value is unknown.
   [[nodiscard]] std::optional<DeviceHeat> heat() const noexcept;
 
  private:

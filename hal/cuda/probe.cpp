@@ -61,8 +61,8 @@ class Bench {
 
   bool shows_through() { return map(reading_, 0, cuda::AccessFlags::read) && fill(0x5a) && holds(reading_, 0x5a); }
 
-  /// Returns true if the driver refuses to copy into the read-only mapping. Tries a copy and not a kernel, because
-  /// nothing but the driver would stop the copy.
+  /// True if the driver refuses to copy into the read-only mapping. The trial is a copy and not a kernel, because only
+  /// the driver would stop a copy.
   bool read_only_holds() {
     if (!reading_.mapped || !fill(0x2b)) return false;
     const std::vector<std::byte> other(4096);
@@ -70,7 +70,7 @@ class Bench {
     return holds(writing_, 0x2b) && fill(0x2c) && holds(reading_, 0x2c);
   }
 
-  /// Returns true if the device's digest of a pattern equals the host's.
+  /// True if the device's digest of a pattern equals the host's digest.
   bool digests() {
     std::vector<std::byte> pattern(std::min<std::size_t>(size_.count, 1 << 20));
     for (std::size_t i = 0; i < pattern.size(); ++i) pattern[i] = std::byte(i * i >> 8);

@@ -12,7 +12,7 @@
 namespace rtexec::hal {
 namespace {
 
-/// Copies that this thread has begun and not ended.
+/// Pending copies of this thread: begun and not ended.
 struct BegunCopies {
   struct Copy {
     std::byte* to = nullptr;
@@ -24,7 +24,7 @@ struct BegunCopies {
 };
 thread_local BegunCopies of_this_thread;
 
-/// The execution of a job on this thread.
+/// The state of the job that executes on this thread.
 struct Execution {
   ThreadUse begun;
   Concurrency concurrency = Concurrency::alone;

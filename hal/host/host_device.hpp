@@ -19,8 +19,9 @@ namespace rtexec::hal {
 class HostDevice final : public Device {
  public:
   ~HostDevice() override;
-  /// Opens the device and probes its capabilities. `chunk` is in whole pages; `capacity` is rounded down to whole
-  /// chunks. Workloads on the device emulate `costs`, the times that the operations of memory policies take on a board.
+  /// Opens the device and probes its capabilities. `chunk` must be a multiple of the page size; `capacity` is rounded
+  /// down to whole chunks. Workloads on the device emulate `costs`, the times of the memory policies' operations on a
+  /// board.
   [[nodiscard]] static Result<std::unique_ptr<HostDevice>> open(Bytes capacity, Bytes chunk,
                                                                 const MemoryCosts& costs = {});
 
@@ -57,9 +58,9 @@ class HostDevice final : public Device {
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] Result<> start_beside() override;
   void begin_execution(Concurrency concurrency) noexcept override;
-  /// Returns the processor time of the compute engine's thread. Returns `passed` if the workload waited meanwhile. Also
-  /// returns `passed` if the job ran together with a job of the other compute engine, because the processor time of
-  /// that engine then counts too.
+  /// Returns the processor time that the compute engine's thread has used since begin_execution(). Returns `passed` if
+  /// the workload waited during that time. Also returns `passed` if the job ran concurrently with a job of the other
+  /// compute engine, because the processor time of that engine then counts too.
   [[nodiscard]] Duration executed(Duration passed) noexcept override;
   /// Allocates ordinary memory for every kind, and fills in its page tables.
   [[nodiscard]] Result<Buffer> allocate(BufferKind kind, Bytes size) override;

@@ -109,7 +109,7 @@ Status HostMemory::map(AddressRange range, std::size_t slot, Chunk chunk, Access
   const int protection = access == Access::read ? PROT_READ : PROT_READ | PROT_WRITE;
   if (sys().mmap(found->address(slot), chunk_.count, protection, in_place, file_.number(),
                  offset(chunk_ * index(chunk))) == MAP_FAILED) {
-    (void)close(*found, slot); // maps the slot inaccessible again: a failed MAP_FIXED may have unmapped it
+    (void)close(*found, slot); // makes the slot inaccessible again: a failed MAP_FIXED may have unmapped it
     return Unexpected(Errc::device_fault);
   }
   found->set_mapped(slot, true);

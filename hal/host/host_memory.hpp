@@ -1,5 +1,5 @@
 // Device memory in software. Chunks are pages of one memory file, so one page can be mapped at many addresses. An
-// access to an address without a page faults, as on a GPU whose chunk was swapped out.
+// access to an address without a mapped page faults, as on a GPU whose chunk was swapped out.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -18,8 +18,8 @@ class HostMemory {
  public:
   static constexpr Bytes huge_page{2ULL << 20}; // on machines whose page size is 4 KiB
 
-  /// Opens the memory. `chunk` is in whole pages; `capacity` is rounded down to whole chunks. Reserves addresses, and
-  /// takes no memory yet.
+  /// Opens the memory. `chunk` must be a multiple of the page size; `capacity` is rounded down to whole chunks.
+  /// Reserves addresses but allocates no memory.
   [[nodiscard]] static Result<HostMemory> open(Bytes capacity, Bytes chunk);
 
   [[nodiscard]] Bytes capacity() const { return capacity_; }
@@ -33,12 +33,12 @@ class HostMemory {
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept;
 
-  /// True if chunks use huge pages, as far as the machine has free ones. False if the capacity is less than one huge
+  /// True if chunks use huge pages while the machine has free huge pages. False if the capacity is less than one huge
   /// page.
   [[nodiscard]] bool has_huge_pages() const noexcept;
 
-  /// Returns true if `to` is writable. Tests it without a fault: the kernel reads a byte of the first chunk from the
-  /// memory file to `to`, and this call fails if `to` cannot be written.
+  /// True if `to` is writable. Causes no fault: the kernel reads a byte of the first chunk from the memory file to
+  /// `to`, and this system call fails if `to` is not writable.
   [[nodiscard]] bool writable(std::byte* to) const noexcept;
 
  private:

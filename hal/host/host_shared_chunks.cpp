@@ -9,8 +9,8 @@
 namespace rtexec::hal {
 namespace {
 
-/// Seals that keep the file's size. Every client gets the file: if one could shrink it, an access by another would end
-/// that client with SIGBUS.
+/// Seals that fix the file's size. Every client gets the file: if one client could shrink the file, another client's
+/// access would raise SIGBUS and end that client.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 Result<FileDescriptor> make_file(Bytes chunk) {

@@ -1,4 +1,4 @@
-// Chunks in software that processes pass to each other (hal/shared_chunks.hpp), a memory file for each.
+// Software chunks that processes pass to each other (hal/shared_chunks.hpp): one memory file for each chunk.
 #pragma once
 
 #include "hal/shared_chunks.hpp"

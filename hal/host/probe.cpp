@@ -42,8 +42,8 @@ bool files_reach_the_window(const Bench& bench) {
   return bench.memory.writable(bench.memory.window(bench.chunks.front()));
 }
 
-/// Lets the engine write through one range while the mapping of another changes. Returns true if both keep their
-/// contents.
+/// Lets the engine write through one range while the mappings of another range change. Returns true if the contents of
+/// both ranges stay correct.
 bool remaps_under_load(Bench& bench, Engine& compute) {
   struct Load {
     volatile std::byte* target;

@@ -43,13 +43,13 @@ std::string program() {
   return size > 0 ? std::string(path.data(), static_cast<std::size_t>(size)) : "rtexec";
 }
 
-/// Returns a command that adds a line to PAM's limits. It takes effect at this user's next login.
+/// Returns a command that adds a line to PAM's limits. The limit takes effect at this user's next login.
 std::string limits_line(const std::string& limit) {
   return "\n  echo '" + user() + " - " + limit + "' >> /etc/security/limits.d/rtexec.conf  # then log in again";
 }
 
-/// Returns the setcap command for the capabilities of a run and `more`; each setcap replaces the capabilities of the
-/// previous one.
+/// Returns the setcap command for the capabilities of a run and `more`. One command has all capabilities, because
+/// setcap replaces the previous capabilities.
 std::string capability_line(const std::string& more = {}) {
   return "\n  setcap cap_sys_nice,cap_ipc_lock" + more + "+ep " + program();
 }

@@ -1,4 +1,4 @@
-// Advice for a refused real-time request: what to change, with the command lines. Errors and the probe share it.
+// Advice on a refused real-time request: what to change, with the command lines. Used by errors and by the probe.
 #pragma once
 
 #include <string>

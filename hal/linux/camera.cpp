@@ -46,7 +46,7 @@ Result<PixelFormat> choose_format(const VideoNode& node, std::optional<PixelForm
                                      "; its formats: " + names_of(has) + ".");
 }
 
-/// Returns the bytes of pixels in one line; 0 if the format has no lines.
+/// Returns the size of one line of pixels in bytes; 0 if the format has no lines.
 std::uint64_t line(const CameraSettings& settings) {
   const std::uint64_t width = settings.width;
   switch (settings.format) {
@@ -145,7 +145,8 @@ unsigned buffers_for(Duration gap, std::optional<Duration> interval) {
   return static_cast<unsigned>(std::clamp<std::int64_t>(frames + 2, Camera::min_buffers, Camera::max_buffers));
 }
 
-/// Requests `count` buffers, or fewer if the driver lacks memory. Returns the granted number, at most max_buffers.
+/// Requests `count` buffers. If memory is short, the driver grants fewer. Returns the granted number, at most
+/// max_buffers.
 Result<unsigned> ask_for_buffers(const VideoNode& node, unsigned count) {
   v4l2_requestbuffers request{};
   request.count = count;
@@ -240,7 +241,8 @@ class Capture final : public Camera {
     const Instant before = std::exchange(looked_, now());
     int error = give_back_owed();
     unsigned taken = 0;
-    // The loop takes each buffer at most once, so that even a very fast camera cannot keep the caller in it
+    // The loop dequeues at most as many buffers as the camera has, so that even a very fast camera cannot trap the
+    // caller
     while (error == 0 && taken < settings_.buffers) {
       v4l2_buffer buffer = buffer_at(0);
       error = control(node_.file(), VIDIOC_DQBUF, &buffer);
@@ -305,8 +307,8 @@ class Capture final : public Camera {
     return Wake::woken;
   }
 
-  /// Gives a buffer back to the driver. Returns 0, or an error that ends newest(). A buffer that the driver refuses is
-  /// offered again at the next call.
+  /// Returns a buffer to the driver. Returns 0, or an error that ends newest(). If the driver refuses the buffer, the
+  /// next call of newest() tries again.
   int give_back(std::uint32_t index) noexcept {
     v4l2_buffer buffer = buffer_at(index);
     const int error = control(node_.file(), VIDIOC_QBUF, &buffer);
@@ -322,8 +324,8 @@ class Capture final : public Camera {
     return outcome;
   }
 
-  /// Counts the frame `taken`. If it is whole, it becomes `found`, and the previous `found` is given back. Returns 0 or
-  /// an error.
+  /// Counts the frame `taken`. If the frame is complete, it becomes `found`, and the previous `found` is returned to
+  /// the driver. Returns 0 or an error.
   int choose(const v4l2_buffer& taken, std::optional<v4l2_buffer>& found) noexcept {
     if (taken.index >= settings_.buffers) return EIO;
     count_gap(taken.sequence);
@@ -341,14 +343,14 @@ class Capture final : public Camera {
 
   void count_gap(std::uint32_t sequence) noexcept {
     const std::uint32_t gap = last_sequence_ ? sequence - *last_sequence_ - 1 : 0;
-    if (gap < UINT32_MAX / 2) add(lost_, gap); // otherwise the driver restarted the sequence, and nothing was lost
+    if (gap < UINT32_MAX / 2) add(lost_, gap); // otherwise the driver restarted the sequence, and no frame was lost
     last_sequence_ = sequence;
   }
 
-  /// Makes the frame of `buffer` the current one. `otherwise` is the time of the frame if the driver's stamp cannot be
-  /// used.
+  /// Makes the frame of `buffer` the current frame. If the driver's stamp cannot be used, `otherwise` is the time of
+  /// the frame.
   CameraFrame keep(const v4l2_buffer& buffer, Instant otherwise) noexcept {
-    if (held_) (void)give_back(*held_); // a buffer that is refused now is offered again at the next call
+    if (held_) (void)give_back(*held_); // if the driver refuses the buffer, the next call of newest() tries again
     held_ = buffer.index;
     add(frames_);
     CameraFrame frame{.bytes = {mapped_[buffer.index].base(), buffer.bytesused}, .sequence = buffer.sequence};
@@ -372,8 +374,8 @@ class Capture final : public Camera {
   std::atomic<bool> gone_{false};
   bool started_ = false;
   std::optional<std::uint32_t> held_;    // the buffer of the frame that newest() returned
-  std::array<bool, max_buffers> owed_{}; // buffers that still have to be given back to the driver
-  Instant looked_{};                     // when newest() was last called
+  std::array<bool, max_buffers> owed_{}; // true for a buffer that must still be returned to the driver
+  Instant looked_{};                     // time of the last call of newest()
   std::optional<std::uint32_t> last_sequence_;
   Instant last_taken_{};
   std::atomic<std::uint64_t> frames_{0}, passed_over_{0}, lost_{0}, broken_{0}, failures_{0};

@@ -22,8 +22,8 @@ std::optional<std::uint64_t> number_in(const Machine& machine, const fs::path& f
   return text ? config::number<std::uint64_t>(*text) : std::nullopt;
 }
 
-/// Returns this process's group for `controller` in version 1, or, if `controller` is empty, in version 2. Returns
-/// nullopt if it is in no group.
+/// Returns this process's group for `controller` in version 1. If `controller` is empty, returns the group in version
+/// 2. Returns nullopt if the process is in no group.
 std::optional<fs::path> group_of(const Machine& machine, std::string_view controller) {
   const auto groups = machine.read("/proc/self/cgroup"); // lines of ID:CONTROLLERS:PATH
   if (!groups) return {};
@@ -38,7 +38,7 @@ std::optional<fs::path> group_of(const Machine& machine, std::string_view contro
   return {};
 }
 
-/// Calls `look` with the folder of this process's group, then with that of each group above it.
+/// Calls `look` with the folder of this process's group, then with the folder of each ancestor group.
 void for_each_group(const Machine& machine, const fs::path& root, std::string_view controller,
                     const std::function<void(const fs::path&)>& look) {
   auto group = group_of(machine, controller);
@@ -53,7 +53,7 @@ struct MemoryFiles {
   std::string_view limit, used, reclaimable;
 };
 
-/// Returns the limit of a group, or nullopt if it has none ("max").
+/// Returns the memory limit of a group, or nullopt if the group has no limit ("max").
 std::optional<MemoryLimit> limit_in(const Machine& machine, const fs::path& group, const MemoryFiles& files) {
   const auto limit = number_in(machine, group / files.limit), used = number_in(machine, group / files.used);
   constexpr std::uint64_t unlimited = std::uint64_t{1} << 62; // version 1 writes the largest number of pages
@@ -66,8 +66,8 @@ std::optional<MemoryLimit> limit_in(const Machine& machine, const fs::path& grou
                      .file = group / files.limit};
 }
 
-/// Returns the quota in a file of version 2: "50000 100000" means microseconds of processor time in each period.
-/// Returns nullopt for "max", or if there is no such file.
+/// Returns the quota in a file of version 2. "50000 100000" means 50000 us of processor time in each period of 100000
+/// us. Returns nullopt for "max", or if there is no such file.
 std::optional<CpuQuota> quota_in(const Machine& machine, const fs::path& file) {
   const auto text = machine.read(file);
   const auto fields = text ? config::parts(*text, ' ') : std::vector<std::string_view>();

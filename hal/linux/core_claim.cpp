@@ -20,15 +20,15 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr Duration max_inquiry = 10s; // the longest time that others wait for an inquiry
-constexpr const char* asks = "asks";  // this word follows the process in a holder's file if the claim is for an inquiry
+constexpr Duration max_inquiry = 10s; // the longest time that a claim waits for an inquiry to end
+constexpr const char* asks = "asks";  // follows the process in a holder's file if the claim is for an inquiry
 
 fs::path lock_of(const fs::path& folder, unsigned core) { return folder / ("core-" + std::to_string(core)); }
 fs::path holder_of(const fs::path& folder, unsigned core) {
   return folder / ("core-" + std::to_string(core) + ".holder");
 }
 
-/// The holder of a core, as the file beside the core's lock names it.
+/// The holder of a core, as recorded in the holder's file next to the core's lock.
 struct Holder {
   config::Process process;
   uid_t user = 0; // owner of the file

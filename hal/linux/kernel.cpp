@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::size_t max_config_bytes = std::size_t{4} << 20;
 
-/// Unpacks gzip text. Returns an empty text if `packed` is not gzip, or is longer than a configuration can be.
+/// Unpacks gzip text. Returns an empty text if `packed` is not gzip, or if its text exceeds the size limit of a
+/// configuration.
 std::string unpacked(std::string_view packed) {
   constexpr int gzip_window = 16 + MAX_WBITS;
   z_stream stream{};
   if (::inflateInit2(&stream, gzip_window) != Z_OK) return {};
   std::string input(packed), text;
-  // Machine::read() cuts a last newline, which may be part of the data; a superfluous byte at the end does no harm
+  // Machine::read() removes a final newline, which may be part of the data. A superfluous byte at the end does no harm
   input += '\n';
   stream.next_in = reinterpret_cast<Bytef*>(input.data());
   stream.avail_in = static_cast<uInt>(input.size());

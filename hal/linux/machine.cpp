@@ -44,14 +44,14 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Returns field `number` of /proc/PID/stat, counted as in proc(5). Only for fields after the name, which is in
-/// parentheses.
+/// Returns field `number` of /proc/PID/stat, counted as in proc(5). Only for fields behind the process name, which is
+/// in parentheses.
 std::optional<std::uint64_t> stat_field(std::string_view stat, std::size_t number) {
   const auto fields = split(stat.substr(std::min(stat.rfind(')') + 1, stat.size())), ' '); // the first is empty
   return number - 2 < fields.size() ? config::number<std::uint64_t>(fields[number - 2]) : std::nullopt;
 }
 
-/// Returns the cores of a list; none if the text is no list.
+/// Returns the cores of a list; empty if the text is no list.
 std::vector<unsigned> cores_in(const std::string& text) {
   return parse_core_list(text).value_or(std::vector<unsigned>{});
 }
@@ -66,8 +66,8 @@ std::vector<unsigned> listed_as_isolated(const Machine& machine) {
 }
 
 /// Returns the cores that this process may use. A process starts on all cores that are not isolated, and may move to
-/// isolated ones. So if its affinity mask has all cores that are not isolated, no other limit (taskset, cpuset)
-/// applies, and all online cores are returned, isolated ones included. Otherwise the cores of the mask are returned.
+/// isolated cores. If the affinity mask has all cores that are not isolated, no taskset or cpuset limits the process.
+/// Then all online cores are returned, including isolated cores. Otherwise the cores of the mask are returned.
 std::vector<unsigned> allowed_cores(const Machine& machine) {
   const auto allowed =
       cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));

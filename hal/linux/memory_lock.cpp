@@ -16,7 +16,7 @@ Result<> not_locked(const std::string& sign) {
                                  ".\nSanitizers and some sandboxes turn mlockall into a no-op: run without them.");
 }
 
-/// Checks MCL_FUTURE: the pages of a fresh mapping must be resident before they are touched.
+/// Checks that MCL_FUTURE is in force: the pages of a new mapping must be resident before they are accessed.
 Result<> check_fresh_mapping() {
   auto fresh = Mapping::anonymous(page_size(), PROT_READ | PROT_WRITE, 0, "the check of locked memory");
   if (!fresh) return Unexpected(fresh.error());

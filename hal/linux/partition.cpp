@@ -1,11 +1,12 @@
 // Cpuset partitions, after Documentation/admin-guide/cgroup-v1/cpusets.rst and cgroup-v2.rst of the kernel.
 //
-// v1: a cpuset is a scheduling domain of its own if it is exclusive and no cpuset above it balances load. So the top
-// must not balance load, and another cpuset without threads, "rtexec-rest", keeps balancing the remaining cores.
+// v1: a cpuset is a scheduling domain of its own if it is exclusive and no ancestor cpuset balances load. So load
+// balancing must be off in the top cpuset. Another cpuset without threads, "rtexec-rest", balances the load of the
+// remaining cores.
 //
-// v2: cpuset.cpus.partition = root does all that. Single threads move only within the process's threaded domain, and
-// only the top may be both a threaded domain and a partition root. So the whole process moves to the top while the
-// partition lasts.
+// v2: cpuset.cpus.partition = root makes the cpuset such a domain. Single threads move only within the process's
+// threaded domain, and only the top may be both a threaded domain and a partition root. So the whole process moves to
+// the top while the partition exists.
 #include "hal/linux/partition.hpp"
 
 #include "hal/linux/advice.hpp"
@@ -54,8 +55,8 @@ class Cpusets final : public CpusetPartition {
   Cpusets(const Cpusets&) = delete;
   Cpusets& operator=(const Cpusets&) = delete;
 
-  /// Keeps the lock of partitions. Until this object is destroyed, no other process makes a partition or takes this one
-  /// for left over.
+  /// Keeps the lock of partitions. Until this object is destroyed, no other process makes a partition or removes this
+  /// partition as left over.
   void hold(FileDescriptor lock) { lock_ = std::move(lock); }
   Result<> build() { return mount_.version == 1 ? build_v1() : build_v2(); }
 
@@ -84,8 +85,8 @@ class Cpusets final : public CpusetPartition {
     return outcome;
   }
 
-  /// Removes a partition that a killed process left. Its original settings are unknown, so load balancing is set to the
-  /// kernel's default.
+  /// Removes a partition that a killed process left. The settings before that partition are unknown, so load balancing
+  /// is set to the kernel's default.
   Result<bool> clear() {
     home_ = mount_.top;
     auto left_over = clear_left_over();
@@ -147,8 +148,8 @@ class Cpusets final : public CpusetPartition {
     return {};
   }
 
-  /// Makes a partition root. The undo list reverts it before the cpuset is removed, because a removed partition gives
-  /// its core back only some time later.
+  /// Makes a cpuset a partition root. The undo list reverts this before the cpuset is removed, because the kernel frees
+  /// the cores of a removed partition with a delay.
   Result<> claim(const fs::path& state) {
     undo_.push_back([this, state] { return machine_.write(state, "member"); });
     return advised(machine_.write(state, "root"), claim_advice);
@@ -191,7 +192,8 @@ class Cpusets final : public CpusetPartition {
     return cores;
   }
 
-  /// Removes cpusets of rtexec without threads: their process was killed. Returns true if there were some.
+  /// Removes cpusets of rtexec without threads: the process that made them was killed. Returns true if there were such
+  /// cpusets.
   Result<bool> clear_left_over() {
     bool found = false;
     std::error_code error;
@@ -219,7 +221,7 @@ class Cpusets final : public CpusetPartition {
     return {};
   }
 
-  /// Removes a cpuset. Tries repeatedly, because a thread that was just joined may still be exiting.
+  /// Removes a cpuset. Tries repeatedly, because a joined thread may still be exiting in the kernel.
   Result<> remove(const fs::path& where) {
     int error = 0;
     for (int attempt = 0; attempt < 200; ++attempt) {
@@ -235,7 +237,7 @@ class Cpusets final : public CpusetPartition {
 
   void send_home(const fs::path& from) {
     std::istringstream members(machine_.read(from / threads_file()).value_or(""));
-    // A thread may end meanwhile, so errors are ignored
+    // A thread may end during the loop, so errors are ignored
     for (std::string id; std::getline(members, id);) (void)machine_.send(home_ / threads_file(), id);
   }
 
@@ -247,8 +249,8 @@ class Cpusets final : public CpusetPartition {
   FileDescriptor lock_;
 };
 
-/// Takes root's lock, which is held while a partition is made and exists. Returns nullopt if another process holds it.
-/// Returns an error if no lock is possible: the machine has no /run, or the user is not root.
+/// Takes root's lock, which is held while a partition is made and exists. Returns nullopt if another process holds the
+/// lock. Returns an error if no lock is possible: the machine has no /run, or the user is not root.
 Result<std::optional<FileDescriptor>> partition_lock(const Machine& machine) {
   const fs::path folder = machine.under_root(lock_folder);
   if (!fs::is_directory(folder.parent_path())) return fail(Errc::unsupported, "there is no /run for locks");

@@ -1,4 +1,4 @@
-// The cpuset file systems in which a partition can be made.
+// Finds the cpuset file system in which a partition can be made.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -1,4 +1,4 @@
-// The two parts of Machine::probe() (findings by reading files and by trying), and functions that make findings.
+// The two parts of Machine::probe() (findings by reading files and by trials), and functions that make findings.
 #pragma once
 
 #include "hal/machine_files.hpp"
@@ -22,7 +22,7 @@ namespace rtexec::hal {
   return {std::move(subject), Finding::Grade::missing, std::move(state), std::move(advice)};
 }
 
-/// Makes a finding of an error: its first line becomes the state, the other lines become the advice.
+/// Makes a finding from an error: the error's first line becomes the state, its other lines become the advice.
 [[nodiscard]] inline Finding refused(std::string subject, const Error& error) {
   const auto line = error.what.find('\n');
   return missing(std::move(subject), error.what.substr(0, line),
@@ -30,7 +30,8 @@ namespace rtexec::hal {
 }
 
 [[nodiscard]] Finding memory_lock();
-/// Returns one finding for each device file that captures, with its formats; "none" if there is none.
+/// Returns one finding for each device file that captures pictures, with its formats. Without such a file, returns one
+/// finding with the state "none".
 [[nodiscard]] std::vector<Finding> cameras();
 [[nodiscard]] std::vector<Finding> findings_by_trying();
 [[nodiscard]] std::vector<Finding> findings_by_reading(const Machine& machine);

@@ -220,8 +220,8 @@ Finding hypervisor(const Machine& machine) {
               "a virtual machine's host" + (taken ? " (took " + readable(*taken) + " so far)" : ""));
 }
 
-/// Reports system management interrupts: firmware stops all cores of an x86 machine without the kernel's knowledge.
-/// MSR_SMI_COUNT counts them.
+/// Reports system management interrupts (SMIs). In an SMI the firmware stops all cores of an x86 machine without the
+/// kernel's knowledge. MSR_SMI_COUNT counts SMIs.
 Finding system_management(const Machine& machine) {
   const char* subject = "SMIs";
   const std::string vendor = field(machine.read("/proc/cpuinfo").value_or(""), "vendor_id").value_or("");

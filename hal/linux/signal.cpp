@@ -13,7 +13,7 @@
 namespace rtexec::hal {
 namespace {
 
-/// Returns the futex operation; the one for threads of a single process is cheaper.
+/// Returns the futex operation `shared`, or its cheaper private variant if all threads belong to one process.
 template <bool between_processes> constexpr int operation(int shared) {
   return between_processes ? shared : shared | FUTEX_PRIVATE_FLAG;
 }

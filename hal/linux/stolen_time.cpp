@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t longest_line = 256; // "cpu123" and ten counters of 64 bits
 constexpr int steal_column = 8;           // after user, nice, system, idle, iowait, irq and softirq
 
-/// Takes the next number off `line` and returns it.
+/// Removes the first number from `line` and returns it.
 std::optional<std::uint64_t> take_number(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   std::uint64_t number = 0;
@@ -44,7 +44,7 @@ StolenTime::StolenTime(const std::set<unsigned>& cores, const std::filesystem::p
 std::span<const StolenTime::OfCore> StolenTime::read() noexcept {
   const ssize_t size = file_.number() < 0 ? -1 : sys().pread(file_.number(), text_.data(), text_.size(), 0);
   std::string_view text(text_.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-  // The first line, "cpu " without a core number, has the sum of all cores and is skipped
+  // The first line, "cpu " without a core number, has the sums of all cores and is skipped
   for (auto end = text.find('\n'); text.starts_with("cpu") && end != text.npos; end = text.find('\n')) {
     std::string_view line = text.substr(3, end - 3);
     text.remove_prefix(end + 1);

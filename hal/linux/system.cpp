@@ -18,15 +18,14 @@
 namespace rtexec::hal {
 namespace {
 
-// Converts the result of a call that returns an error number: sets errno and returns -1, or returns 0
+// Converts the result of a call that returns an error number: returns 0 for 0; otherwise sets errno and returns -1
 int as_errno(int error) {
   if (error == 0) return 0;
   errno = error;
   return -1;
 }
 
-// Converts the result of a liburing function, a result or a negative error number: sets errno and returns -1 for an
-// error
+// Converts the result of a liburing function. For a negative error number, sets errno and returns -1
 int as_result(int result) { return result >= 0 ? result : as_errno(-result); }
 
 int close_after(int result, int file) {
@@ -36,8 +35,8 @@ int close_after(int result, int file) {
   return result;
 }
 
-/// Mounts a tmpfs without a mount point. Only a tmpfs can use huge pages regardless of the machine's setting for files
-/// in memory.
+/// Mounts a tmpfs without a mount point. Only a tmpfs of one's own can use huge pages independently of the machine's
+/// setting for memory files.
 int mount_huge_pages() {
   const auto context = static_cast<int>(::syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC));
   if (context < 0) return -1;

@@ -15,7 +15,8 @@ namespace rtexec::hal {
 namespace {
 
 constexpr std::uint32_t policy_deadline = 6; // SCHED_DEADLINE; glibc 2.36 has no name for it
-/// SCHED_FLAG_RESET_ON_FORK. Without it a SCHED_DEADLINE thread cannot create threads, as drivers do inside calls.
+/// SCHED_FLAG_RESET_ON_FORK. Without this flag a SCHED_DEADLINE thread cannot create threads, but drivers create
+/// threads inside their calls.
 constexpr std::uint64_t begins_ordinary_threads = 1;
 
 std::string policy_name(std::uint32_t policy) {
@@ -38,8 +39,8 @@ std::string describe(const SchedulingAttributes& a) {
   return text;
 }
 
-/// True if the attributes that matter for the class are equal. Since Linux 6.12 the runtime of a SCHED_OTHER thread is
-/// its time slice, which does not matter.
+/// True if the attributes that matter for the scheduling class are equal. Since Linux 6.12 the runtime of a SCHED_OTHER
+/// thread is its time slice, which does not matter.
 bool same_class(const SchedulingAttributes& a, const SchedulingAttributes& b) {
   if (a.policy != b.policy || a.priority != b.priority) return false;
   return a.policy != policy_deadline ||
@@ -48,7 +49,7 @@ bool same_class(const SchedulingAttributes& a, const SchedulingAttributes& b) {
 
 std::string of_thread(const ThreadSettings& settings) { return " for thread \"" + settings.name + "\""; }
 
-/// Returns the cores that the thread shall run on; empty: any core.
+/// Returns the cores on which the thread may run; empty: any core.
 std::vector<unsigned> cores_of(const ThreadSettings& s) { return s.core ? std::vector{*s.core} : s.among; }
 
 Result<> check(const ThreadSettings& s) {
@@ -81,8 +82,8 @@ Result<SchedulingAttributes> current_class(const ThreadSettings& s) {
 }
 
 /// Makes the calling thread SCHED_OTHER before other changes, because the kernel refuses to pin a SCHED_DEADLINE thread
-/// or to move it to a partition. A SCHED_DEADLINE thread gets its class last. Other threads get theirs before they are
-/// pinned: a SCHED_OTHER thread would never run again on a core that a FIFO thread occupies.
+/// or to move it to a partition. A future SCHED_DEADLINE thread gets its class last. Other threads get their class
+/// before they are pinned: a SCHED_OTHER thread would never run again on a core that a FIFO thread occupies.
 Result<> leave_real_time(const ThreadSettings& s) {
   const auto current = current_class(s);
   if (!current) return Unexpected(current.error());
@@ -159,7 +160,7 @@ Result<> rename(const ThreadSettings& s) {
   return {};
 }
 
-/// Returns a stack with all pages resident before the thread runs. An overflow hits the guard page below it.
+/// Returns a stack whose pages are all resident. Below the stack is a guard page, which an overflow hits.
 Result<Mapping> prefaulted_stack(Bytes size) {
   const Bytes page = page_size();
   auto stack = Mapping::anonymous(round_up(size, page) + page, PROT_READ | PROT_WRITE, MAP_STACK | MAP_POPULATE,

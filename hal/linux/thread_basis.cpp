@@ -22,7 +22,8 @@ std::optional<ThreadBasis> basis_of(int kernel_id) noexcept {
     return std::nullopt;
   basis.policy = attributes.policy;
   basis.priority = attributes.priority;
-  if (attributes.policy != SCHED_DEADLINE) return basis; // newer kernels return the time slices of other classes here
+  // For other classes, newer kernels return time slices in these fields
+  if (attributes.policy != SCHED_DEADLINE) return basis;
   basis.runtime_ns = attributes.runtime_ns;
   basis.deadline_ns = attributes.deadline_ns;
   basis.period_ns = attributes.period_ns;

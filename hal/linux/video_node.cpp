@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned max_nodes = 64;
 
-/// By PixelFormat
+/// Codes of V4L2, by PixelFormat
 constexpr std::array fourccs{V4L2_PIX_FMT_RGB24, V4L2_PIX_FMT_BGR24, V4L2_PIX_FMT_YUYV, V4L2_PIX_FMT_NV12,
                              V4L2_PIX_FMT_MJPEG};
 

@@ -1,4 +1,4 @@
-// A V4L2 device that captures pictures: opens it and queries its properties.
+// A V4L2 device that captures pictures. Opens the device and queries its properties.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -12,18 +12,18 @@
 
 namespace rtexec::hal {
 
-/// Calls ioctl(2), again after signals. Returns 0 or the errno.
+/// Calls ioctl(2), and repeats the call after an interruption by a signal. Returns 0 or the errno.
 [[nodiscard]] int control(int file, unsigned long request, void* argument) noexcept;
 
 [[nodiscard]] std::uint32_t fourcc_of(PixelFormat format);
-/// Returns the usual name of a format: "RGB24", or its four letters ("H264").
+/// Returns the usual name of a format ("RGB24"), or its four letters ("H264").
 [[nodiscard]] std::string fourcc_name(std::uint32_t fourcc);
 
 class VideoNode {
  public:
-  /// Opens a device. Errors are those of Camera::open() that concern the device itself.
+  /// Opens a device. Returns the errors of Camera::open() that concern the device itself.
   [[nodiscard]] static Result<VideoNode> open(const std::string& path);
-  /// As open(), for a device that is open already as `opened`.
+  /// Identifies the device `opened`, whose path is `path`. Returns the errors of open().
   [[nodiscard]] static Result<VideoNode> identify(const std::string& path, FileDescriptor opened);
 
   [[nodiscard]] int file() const { return file_.number(); }
@@ -40,7 +40,7 @@ class VideoNode {
 
 [[nodiscard]] std::string busy_advice(const std::string& path);
 
-/// Returns "RGB24, H264", or "none".
+/// Returns the names of the formats, separated by commas: "RGB24, H264". Returns "none" if there is no format.
 [[nodiscard]] std::string names_of(const std::vector<std::uint32_t>& formats);
 
 } // namespace rtexec::hal

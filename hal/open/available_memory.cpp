@@ -13,8 +13,8 @@ Bytes kibibytes(std::string_view text) { // "123 kB"
   return Bytes{config::number<std::uint64_t>(text.substr(0, text.find(' '))).value_or(0) * 1024};
 }
 
-/// True if the line is the first of a mapping in /proc/self/smaps: "7f1234000-7f1235000 rw-p ...". Other lines begin
-/// with "Key:".
+/// True if the line is the first line of a mapping in /proc/self/smaps: "7f1234000-7f1235000 rw-p ...". The other lines
+/// of a mapping begin with "Key:".
 bool heads_mapping(std::string_view line) {
   const std::string_view first = line.substr(0, line.find(' '));
   return first.contains('-') && !first.contains(':');
@@ -25,8 +25,8 @@ bool accessible(std::string_view head) {
   return head.substr(rights, 3) != "---";
 }
 
-/// True for the shadow memory of a sanitizer, which is mapped without reserve and kept out of core dumps. Under a
-/// sanitizer, mlockall() does nothing.
+/// True for the shadow memory of a sanitizer, which is mapped without reserve and excluded from core dumps. Under a
+/// sanitizer, mlockall() has no effect.
 bool is_shadow(std::string_view flags) { return flags.contains("nr") && flags.contains("dd"); }
 
 } // namespace

@@ -1,4 +1,4 @@
-// The memory that a run may take before the kernel kills it: the machine's free memory, within the limits of this
+// The memory that a run may take before the kernel kills the run: the machine's free memory, within the limits of this
 // process's control groups (a container, a service).
 #pragma once
 
@@ -18,7 +18,7 @@ namespace rtexec::hal {
 [[nodiscard]] Bytes unlocked_memory(const Machine& machine);
 
 /// Returns refused if less than `needed` is available. The error begins with `what`, the consumer of the memory, and
-/// names the limit. Other errors are those of available_memory().
+/// names the limit in force. Also returns the errors of available_memory().
 [[nodiscard]] Result<> check_available_memory(Bytes needed, const std::string& what, const Machine& machine);
 
 } // namespace rtexec::hal

@@ -1,4 +1,4 @@
-// The state of a board's GPU before anybody opens it. No context is made, but the driver is initialised: the calling
+// The state of a board's GPU before the GPU is opened. No context is made, but the driver is initialised: the calling
 // process must not fork children that use the GPU. Set-up only.
 #pragma once
 
@@ -12,7 +12,8 @@ namespace rtexec::hal {
 
 struct GpuState {
   std::optional<DeviceClocks> clocks;
-  bool computes_freely = false; // it computes, and no reason is known that keeps its clock below its maximum
+  /// True if the GPU computes, and no reason is known that keeps its clock below its maximum
+  bool computes_freely = false;
   std::optional<cuda::DeviceHeat> heat;
 };
 

@@ -25,7 +25,7 @@ Result<std::unique_ptr<Device>> open_host(Bytes capacity, Bytes chunk, const Mem
 
 Result<std::unique_ptr<Device>> open_cuda(const CudaOptions& options, const std::string& board) {
   auto device = CudaDevice::open(options);
-  // The board's file is valid, but this machine lacks the device
+  // The board's description is valid, but this machine lacks the device
   if (!device)
     return fail(device.error().code == Errc::unsupported ? Errc::refused : device.error().code,
                 "board \"" + board + "\": " + device.error().what);
@@ -42,7 +42,7 @@ Result<> find_driver(const Board& board) {
 
 Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, Completion completion,
                                             const Machine& machine) {
-  // True if the capacity is all that the device has, which is known only once it is open
+  // True if the capacity is all memory of the device, whose size is known only after the device is opened
   const bool whole = !board.memory_is_of_host() && board.capacity.count == 0;
   if (capacity > board.capacity && !whole) {
     return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was requested, board \"" + board.name +

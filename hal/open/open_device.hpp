@@ -1,4 +1,4 @@
-// Opens the device that a board's file describes. This is the only place that knows all back ends.
+// Opens the device that a board's description names. Only this code knows all back ends.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -11,16 +11,16 @@
 
 namespace rtexec::hal {
 
-/// Opens the device of `board` with the given capacity and chunk size. The error says what the board or the machine
-/// lacks (refused: this machine does not have the device). A capacity of 0 means all: on a GPU its free memory, up to
-/// the board's maximum. On a GPU, a chunk of 0 means its driver's granularity. `completion` concerns a GPU's engines
-/// only.
+/// Opens the device of `board` with the given capacity and chunk size. A capacity of 0 means all memory: on a GPU its
+/// free memory, up to the board's maximum. On a GPU, a chunk of 0 means the driver's granularity. `completion` is used
+/// only by the engines of a GPU. The error says what the board or the machine lacks. Returns refused if this machine
+/// does not have the device.
 [[nodiscard]] Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk,
                                                           Completion completion = Completion::block,
                                                           const Machine& machine = Machine());
 
-/// Returns the capacity to pass to open_device() if `needed` suffices. It is 0 (all free memory) for a device with its
-/// own memory.
+/// Returns the capacity to pass to open_device() for a run that needs `needed`. The result is 0 (all free memory) for a
+/// device with its own memory.
 [[nodiscard]] inline Bytes capacity_for(const Board& board, Bytes needed) {
   return board.memory_is_of_host() ? needed : Bytes{0};
 }

@@ -1,5 +1,5 @@
 // Back ends `core` and `polling`: a counter of all threads of a core, and a thread of high priority that holds the
-// core.
+// core. Holding a core means keeping other work off the core.
 #include "config/counter_events.hpp"
 #include "hal/perf/counters.hpp"
 #include "hal/perf/perf_event.hpp"
@@ -28,7 +28,7 @@ class CoreCounter final : public BandwidthCounter {
 
   Expected<TrafficCount, Errc> count() noexcept override {
     if (elsewhere_.load(std::memory_order_relaxed)) return Unexpected(Errc::io_error);
-    // `held_` is read before the counter, so that `reads` includes all events that `held` counts
+    // `held_` is read before the counter, so that `reads` includes all events that `held` includes
     const std::uint64_t held = held_.load(std::memory_order_acquire);
     const auto reads = reads_.count();
     const auto writes = writes_ ? writes_->count() : 0;
@@ -60,7 +60,7 @@ class CoreCounter final : public BandwidthCounter {
 
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     if (config::meaning_of(settings_.reads.name) != config::EventMeaning::time) return spin(until, over, self);
-    // Events of the spinning itself are not traffic, and must not interrupt it
+    // Events of the spinning itself are not traffic. Their overflow must not interrupt the spinning
     told_at_.reads = no_limit;
     static_cast<void>(reads_.arm(no_limit));
     const auto before = reads_.count();
@@ -91,8 +91,8 @@ class CoreCounter final : public BandwidthCounter {
   }
   [[nodiscard]] bool here() const noexcept { return current_core() == settings_.core; }
 
-  /// Arms the kernel's notifications for both limits. A notification may come too early, which costs one reading of the
-  /// counts. A pending notification at or below the limit is left as it is.
+  /// Arms the kernel's notifications for both limits. A notification that comes too early costs one reading of the
+  /// counts. A pending notification at or below the limit stays unchanged.
   Status be_told(const TrafficCount& now) noexcept {
     if (const Status told = be_told(reads_, now.reads, limit_.reads, told_at_.reads); !told) return told;
     return writes_ ? be_told(*writes_, now.writes, limit_.writes, told_at_.writes) : Status();
@@ -112,8 +112,8 @@ class CoreCounter final : public BandwidthCounter {
     return counted ? Waited{Wake::time, *counted} : Waited{};
   }
 
-  /// Sleeps until an overflow or a timeout. Returns true if the kernel signalled an overflow. It may be an old one, so
-  /// only the counts decide.
+  /// Sleeps until an overflow or a timeout. Returns true if the kernel signalled an overflow. The signal may belong to
+  /// an earlier overflow, so only the counts decide.
   bool sleep(Duration at_most) noexcept {
     const timespec timeout{.tv_sec = at_most.count() / 1'000'000'000, .tv_nsec = at_most.count() % 1'000'000'000};
     std::array<pollfd, 2> files{
@@ -126,9 +126,9 @@ class CoreCounter final : public BandwidthCounter {
   PerfEvent reads_;
   std::optional<PerfEvent> writes_;
   std::atomic<std::uint64_t> last_reads_{0}, last_writes_{0}; // last result of count(), on any thread
-  std::atomic<std::uint64_t> held_{0};                        // reads that were caused by holding the core
+  std::atomic<std::uint64_t> held_{0};                        // events of `reads` that were caused by holding the core
   TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // counts at which wait() returns
-  // Counts at which the kernel notifies next, if that is still to come
+  // Count at which the kernel notifies next; no_limit: no notification is pending
   TrafficCount told_at_{.reads = no_limit, .writes = no_limit};
   std::atomic<bool> elsewhere_{false}; // the holding thread was moved to another core
   std::atomic<std::uint64_t> lost_overflows_{0};

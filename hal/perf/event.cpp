@@ -50,8 +50,8 @@ std::optional<Bits> parse_bits(std::string_view text) {
   return Bits{.first = *first, .last = *last};
 }
 
-/// Returns the configuration for "event=0x17,unit=1", by the fields of the PMU's driver. A field that the driver lacks
-/// must be 0.
+/// Returns the configuration for "event=0x17,unit=1", by the fields that the PMU's driver defines. A field that the
+/// driver does not define must be 0.
 Result<std::uint64_t> of_fields(std::string_view name, const std::filesystem::path& pmu, const Machine& machine) {
   std::uint64_t config = 0;
   for (const auto part : config::parts(name.substr(name.find('/') + 1), ',')) {

@@ -35,7 +35,7 @@ Result<> set_fifo_priority(int kernel_id, int priority) {
   return {};
 }
 
-/// Returns 3 for "irq_work/3".
+/// Returns the core of a thread's name: 3 for "irq_work/3". Returns nullopt for any other name.
 std::optional<unsigned> core_of(std::string_view name) {
   if (!name.starts_with(thread_name)) return std::nullopt;
   return config::number<unsigned>(name.substr(thread_name.size()));

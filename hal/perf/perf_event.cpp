@@ -51,7 +51,7 @@ Unexpected<Error> refusal(const CounterEvent& event, std::optional<unsigned> cor
   }
 }
 
-/// Opens the event. If the kernel refuses, tries again without counting kernel code, which needs fewer privileges.
+/// Opens the event. If the kernel refuses, opens the event without counting kernel code, which needs fewer privileges.
 FileDescriptor open_file(perf_event_attr attributes, std::optional<unsigned> core) {
   const auto attempt = [&] {
     return FileDescriptor(
@@ -63,8 +63,8 @@ FileDescriptor open_file(perf_event_attr attributes, std::optional<unsigned> cor
   return attempt();
 }
 
-/// Moves the calling thread to `core` for the lifetime of this object, if it may go there. Drivers of some PMUs
-/// (Denver's) open an event for a core only for a thread that runs on it.
+/// Moves the calling thread to `core` for the lifetime of this object, if the thread may run there. Some PMUs' drivers
+/// (Denver's) open an event for a core only if the calling thread runs on that core.
 class Visit {
  public:
   explicit Visit(std::optional<unsigned> core) noexcept {
@@ -105,8 +105,8 @@ Result<PerfEvent> PerfEvent::open(const CounterEvent& event, std::optional<unsig
                                "the notices of a counter");
   if (!ring) return Unexpected(ring.error());
   opened.ring_ = std::move(*ring);
-  // Reads and writes the ring once here: most kernels map its pages only then, which must not happen on a real-time
-  // thread
+  // Reads and writes the ring once here. Most kernels map the pages of the ring only at the first access, which must
+  // not happen on a real-time thread
   opened.clear();
   return opened;
 }
@@ -123,8 +123,8 @@ Expected<std::uint64_t, Errc> PerfEvent::count() const noexcept {
 
 Status PerfEvent::arm(std::uint64_t events) const noexcept {
   const std::uint64_t period = std::clamp<std::uint64_t>(events, 1, never);
-  // A software event whose period is set while it is enabled overflows at its next event. So it is disabled meanwhile,
-  // and then counts the whole period
+  // If the period of a software event is set while the event is enabled, the event overflows at its next occurrence. So
+  // the event is disabled first, and then counts the whole period
   const bool done = sys().perf_event_control(file(), PERF_EVENT_IOC_DISABLE, nullptr) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_PERIOD, &period) == 0 &&
                     sys().perf_event_control(file(), PERF_EVENT_IOC_ENABLE, nullptr) == 0;

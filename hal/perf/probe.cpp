@@ -19,7 +19,8 @@ constexpr std::uint64_t pages = 256;
 constexpr std::uint64_t switches = 32;
 constexpr Bytes sweep_size{32 << 20}; // larger than the caches of an embedded board
 
-/// A loop that causes events. run() makes `length` times the smallest sweep, and returns the expected number of events.
+/// A loop that causes events. run() performs `length` times the smallest sweep, and returns the expected number of
+/// events.
 class Sweep {
  public:
   Sweep(const CounterEvent& event, Bytes line) : kind_(kind_of(event)), line_(line) {}
@@ -30,7 +31,7 @@ class Sweep {
                            kind_ == Kind::lines ? MAP_POPULATE : 0, "a sweep that events are counted over");
     if (!memory) return Unexpected(memory.error());
     memory_ = std::move(*memory);
-    // Kernels without huge pages refuse this call, and do not need it
+    // Kernels without huge pages refuse this call, and need no such call
     static_cast<void>(sys().madvise(memory_.base(), memory_.size().count, MADV_NOHUGEPAGE));
     // Unlocks the pages: pages locked by mlockall cannot be returned to the kernel, so a second first touch would cause
     // no fault
@@ -94,7 +95,7 @@ struct Counted {
   std::uint64_t expected = 0;
 };
 
-/// Returns the least count of several attempts, because other threads may add events of their own.
+/// Returns the minimum count of several attempts, because other threads may add events of their own.
 Expected<Counted, Errc> count_over(const PerfEvent& event, Sweep& sweep, unsigned length) {
   Counted least{.events = UINT64_MAX, .expected = 0};
   for (int attempt = 0; attempt < 3; ++attempt) {
@@ -109,7 +110,7 @@ Expected<Counted, Errc> count_over(const PerfEvent& event, Sweep& sweep, unsigne
 
 CounterProbe judge(const PerfEvent& event, Sweep& sweep, bool tells) {
   CounterProbe probe;
-  static_cast<void>(sweep.run(1)); // causes the first touches
+  static_cast<void>(sweep.run(1)); // causes the first touches of the memory's pages
   const auto once = count_over(event, sweep, 1);
   const auto longer = count_over(event, sweep, Sweep::longest);
   if (!once || !longer) return probe.what = "cannot be read", probe;

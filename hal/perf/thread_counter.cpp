@@ -1,6 +1,6 @@
-// Back end `thread`: each thread that joined has its own counter, which sends the thread a signal when it has used up
-// its share. The thread then stops itself in the signal handler until the end of the period. All threads of a domain
-// share one budget.
+// Back end `thread`: all threads of a domain share one budget of events. Each thread that joined has its own counter
+// and a share of the budget. When the share is used up, the counter signals its thread. In the signal handler the
+// thread takes another share. If the budget is used up, the thread waits there for a new budget.
 #include "hal/perf/counters.hpp"
 #include "hal/perf/perf_event.hpp"
 #include "hal/system.hpp"
@@ -25,7 +25,7 @@ class ThreadCounter;
 struct Meter {
   explicit Meter(PerfEvent opened) : event(std::move(opened)) {}
   const PerfEvent event;
-  std::atomic<std::uint64_t> seen{0}; // the part of the event's count that was already subtracted from the budget
+  std::atomic<std::uint64_t> seen{0}; // the number of counted events that were already subtracted from the budget
 };
 
 /// The slot of a thread that registered itself with the counter.
@@ -82,7 +82,7 @@ class ThreadCounter final : public BandwidthCounter {
     return outcome;
   }
 
-  /// Returns all events of the domain. The count never decreases, also if threads leave.
+  /// Returns all events of the domain. The count never decreases, even if threads leave.
   Expected<TrafficCount, Errc> count() noexcept override {
     if (const Status settled = settle(); !settled) return Unexpected(settled.error());
     return TrafficCount{.reads = counted_.load(std::memory_order_acquire), .writes = 0};
@@ -97,7 +97,7 @@ class ThreadCounter final : public BandwidthCounter {
     return {Wake::overflow, *counted};
   }
 
-  /// Only waits, because the threads have stopped themselves. The next arm() lets them continue.
+  /// Only waits: the threads have already stopped themselves. The next arm() lets the threads continue.
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     const Duration step = std::max(Duration(settings_.period / 20), Duration(20'000));
     for (Instant now = hal::now(); now < until && !over(self); now = hal::now())
@@ -145,8 +145,8 @@ class ThreadCounter final : public BandwidthCounter {
       const std::uint32_t seen = gate_.value();
       exhausted_.raise();
       if (left_.load(std::memory_order_acquire) > 0) continue;
-      // The regulating thread has given no budget for several periods. It is better to run unregulated than to stay
-      // stopped for ever
+      // The regulating thread has set no budget for several periods. Running unregulated is better than staying stopped
+      // for ever
       if (!gate_.wait_until(seen, hal::now() + timeout * settings_.period))
         return static_cast<void>(meter->event.arm(no_limit));
     }
@@ -164,8 +164,8 @@ class ThreadCounter final : public BandwidthCounter {
   static constexpr std::int64_t endless = INT64_MAX / 2;
   static constexpr int timeout = 4; // periods
 
-  /// Returns the share of a thread in the remaining budget. A single thread gets all of it. Each of several threads
-  /// gets a quarter of an even share, and takes another share when that is used up.
+  /// Returns the share of a thread in the remaining budget. A single thread gets the whole budget. With several
+  /// threads, each thread gets a quarter of an even share, and takes another share when its share is used up.
   [[nodiscard]] std::uint64_t share_of(std::int64_t left) const noexcept {
     if (left >= endless / 2) return no_limit;
     const auto active = static_cast<std::uint64_t>(std::ranges::count_if(
@@ -174,8 +174,8 @@ class ThreadCounter final : public BandwidthCounter {
     return active <= 1 ? lines : std::max<std::uint64_t>(1, lines / (4 * active));
   }
 
-  /// Subtracts new events of a meter from the budget. Its own thread and the regulating thread may call this at once;
-  /// each event is subtracted once.
+  /// Subtracts new events of a meter from the budget. The meter's own thread and the regulating thread may call this
+  /// concurrently; each event is subtracted once.
   Status take_off(Meter& meter) noexcept {
     const auto counted = meter.event.count();
     if (!counted) return Unexpected(counted.error());
@@ -198,14 +198,14 @@ class ThreadCounter final : public BandwidthCounter {
   CounterSettings settings_;
   std::array<Member, max_members> members_;
   std::mutex joining_; // held only by threads that call join()
-  // All meters so far. None is deleted before the end, because the regulating thread may still use the meter of a
+  // All meters so far. Meters are deleted only at the end, because the regulating thread may still use the meter of a
   // thread that left
   std::vector<std::unique_ptr<Meter>> opened_;
   std::atomic<std::int64_t> left_{endless}; // the remaining budget
   std::atomic<std::uint64_t> counted_{0};   // events of all threads, including threads that left
   std::atomic<bool> ending_{false};
   Signal gate_;      // threads wait on it for a new budget
-  Signal exhausted_; // the regulating thread waits on it
+  Signal exhausted_; // the regulating thread waits on it for the end of the budget
   std::atomic<std::uint64_t> lost_overflows_{0};
 };
 
@@ -230,7 +230,7 @@ Result<std::unique_ptr<BandwidthCounter>> open_thread_counter(const CounterSetti
   if (settings.writes)
     return fail(Errc::unsupported,
                 "counter = \"thread\" counts one event; leave out write_event of the board, or use counter = \"core\"");
-  // Tried here, on the calling thread, because threads join later, when no error can be reported
+  // The event is tried here, on the calling thread. Threads join later, when no error can be reported
   const auto tried = PerfEvent::open(settings.reads, std::nullopt, PerfEvent::Tells::signal);
   if (!tried) return Unexpected(tried.error());
   return std::make_unique<ThreadCounter>(settings);

@@ -15,7 +15,7 @@ namespace rtexec::hal {
 class StoreMemory {
  public:
   StoreMemory() = default; // without memory
-  /// Opens `size` bytes, in whole pages. The error contains `what`, the name of the memory. Errors: out_of_memory,
+  /// Allocates `size` bytes, in whole pages. The error contains `what`, the name of the memory. Errors: out_of_memory,
   /// refused.
   [[nodiscard]] static Result<StoreMemory> open(Device& device, Bytes size, HostMemoryKind kind, std::string_view what);
   StoreMemory(StoreMemory&& other) noexcept
@@ -36,10 +36,10 @@ class StoreMemory {
   Device* pinned_by_ = nullptr;
 };
 
-/// Returns the size of `chunks` chunks. Returns bad_input if `chunks` is 0, or exceeds the maximum of every store.
+/// Returns the size of `chunks` chunks. Returns bad_input if `chunks` is 0 or exceeds the common maximum of the stores.
 [[nodiscard]] Result<Bytes> store_size(const Device& device, std::size_t chunks);
 
-/// Returns bad_input if `store` has no such chunk, or `contents` exceed one chunk.
+/// Returns bad_input if `store` has no chunk `chunk`, or if `contents` exceed one chunk.
 [[nodiscard]] Result<> check_fill(const BackingStore& store, Bytes chunk_size, std::size_t chunk,
                                   std::span<const std::byte> contents);
 

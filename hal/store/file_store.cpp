@@ -54,7 +54,7 @@ Result<FileDescriptor> make_file(const std::filesystem::path& name, Bytes size) 
   return file;
 }
 
-/// Turns on O_DIRECT. Returns 0, or the errno of the refused call: setting the flag, or a first read.
+/// Sets O_DIRECT. Returns 0 if the flag is set and a first read succeeds; otherwise the errno.
 int bypass_page_cache(int file, std::byte* page) {
   if (sys().set_status_flags(file, O_DIRECT) == 0 && sys().pread(file, page, page_size().count, 0) >= 0) return 0;
   const int error = errno;
@@ -62,8 +62,8 @@ int bypass_page_cache(int file, std::byte* page) {
   return error;
 }
 
-/// Returns the part of the pool window that the present chunks occupy, in regions of at most 1 GiB, the limit of a
-/// registered buffer.
+/// Returns the part of the pool window that holds the chunks created so far, in regions of at most 1 GiB. 1 GiB is the
+/// maximum size of a registered buffer.
 std::vector<std::span<std::byte>> window_regions(const Device& device) {
   constexpr std::size_t most = std::size_t(1) << 30;
   const std::size_t chunk = device.chunk_size().count;
@@ -109,9 +109,9 @@ class FileStore final : public BackingStore {
  private:
   struct Side {
     FileTransfers transfers;
-    // One buffer for each slot of `transfers`; none if files are transferred directly to or from the window
+    // One buffer for each slot of `transfers`; empty if the file is read directly into the window or written from it
     StoreMemory buffers;
-    std::size_t copies = 0; // copies to the device that have begun and not ended
+    std::size_t copies = 0; // pending copies to the device: begun and not ended
   };
 
   void note(const std::string& line) {
@@ -139,7 +139,7 @@ class FileStore final : public BackingStore {
   bool direct_ = false;
   bool rings_ = false, polled_ = false;
   std::string fallback_;
-  StoreMemory filling_; // buffer of one part, for filling
+  StoreMemory filling_; // buffer of one part, for fill()
   Side reading_{{file_.number(), Direction::read}, {}};
   Side writing_{{file_.number(), Direction::write}, {}};
 };
@@ -165,7 +165,7 @@ Result<> FileStore::prepare() {
     }
   }
   if (opened.front()) use(std::move(opened));
-  // A first write to allocated space takes longer than later ones
+  // The first write to allocated space takes longer than later writes
   for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
     if (auto zeroed = fill(chunk, {}); !zeroed) return zeroed;
   }
@@ -179,7 +179,7 @@ std::string why_no_ring(int error) {
   return "io_uring could not be opened (" + errno_text(error) + ")";
 }
 
-/// Opens one ring for reading and one for writing. The error is the errno.
+/// Opens one ring for reading and one ring for writing. The error is the errno.
 Expected<FileStore::Rings, int> FileStore::rings(Completions completions) const {
   Rings opened;
   for (auto& ring : opened) {
@@ -190,8 +190,8 @@ Expected<FileStore::Rings, int> FileStore::rings(Completions completions) const 
   return opened;
 }
 
-/// Reads one page through the ring. Writes the page first, because an unwritten page is read without the disk. Returns
-/// 0 or the errno.
+/// Reads one page through the ring. Writes the page first, because reading an unwritten page does not access the disk.
+/// Returns 0 or the errno.
 int FileStore::try_reading(IoRing& ring) const {
   const FilePart page{filling_.base(), page_size(), Bytes{}};
   if (sys().pwrite(file_.number(), page.at, page.size.count, 0) < 0) return errno;
@@ -201,7 +201,7 @@ int FileStore::try_reading(IoRing& ring) const {
   return read->result < 0 ? -read->result : 0;
 }
 
-/// Opens rings that poll, and tests them. The error is the errno, or 0 if the disk has no poll queues.
+/// Opens rings that poll the disk, and tests the rings. The error is the errno, or 0 if the disk has no poll queues.
 Expected<FileStore::Rings, int> FileStore::polled_rings() {
   const auto longest = direct_ ? longest_polled_transfer(file_.number()) : std::nullopt;
   if (!longest) return Unexpected(0);
@@ -213,7 +213,8 @@ Expected<FileStore::Rings, int> FileStore::polled_rings() {
   return opened;
 }
 
-/// Opens rings that poll, or else rings with interrupts. Returns null rings if there is no io_uring.
+/// Opens rings that poll the disk. If that fails, opens rings with interrupts. Returns null rings if there is no
+/// io_uring.
 FileStore::Rings FileStore::open_rings() {
   auto polled = polled_rings();
   if (polled) return std::move(*polled);
@@ -307,8 +308,8 @@ Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) no
   return {};
 }
 
-/// Finishes the transfer of a part. If no further part needs its slot (`last`), the copy to the device is begun but not
-/// awaited. So such copies follow each other without a gap.
+/// Finishes the transfer of a part. If `last`, no further part needs its slot: the copy to the device is begun but not
+/// awaited, so that such copies follow each other without a gap.
 Status FileStore::finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept {
   static_assert(FileTransfers::depth <= Device::copies_at_once);
   if (auto moved = side.transfers.finish(number % FileTransfers::depth); !moved) return moved;

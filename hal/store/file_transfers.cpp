@@ -32,7 +32,7 @@ void FileTransfers::resume(unsigned slot) noexcept {
     give_up(slots_[slot], error);
 }
 
-/// Waits for the next completion, of any slot.
+/// Waits for the next completed transfer, in any slot.
 void FileTransfers::wait() noexcept {
   const auto completion = ring_->wait();
   if (!completion) {
@@ -46,7 +46,7 @@ void FileTransfers::wait() noexcept {
   if (slot.left.size.count > 0) resume(completion->tag);
 }
 
-/// Returns the number of bytes, or a negative errno.
+/// Transfers `part` by pread or pwrite. Returns the number of bytes, or a negative errno.
 long FileTransfers::transfer(const FilePart& part) const noexcept {
   const auto offset = static_cast<off_t>(part.offset.count);
   const ssize_t moved = direction_ == Direction::write ? sys().pwrite(file_, part.at, part.size.count, offset)

@@ -1,8 +1,9 @@
-// Transfers parts of a file from or to memory, in one direction. An io_uring (an IoRing) carries several parts at once.
-// Without one, the parts are transferred one after another by pread or pwrite.
+// Transfers parts of a file from or to memory, in one direction. With an io_uring (an IoRing), several parts are
+// transferred at once. Without an io_uring, the parts are transferred one after another by pread or pwrite.
 //
 // Short and interrupted transfers are continued. Threading: the constructor and use() are set-up calls, from one thread
-// at a time. All later calls come from one thread, except that any thread may call last_error(). After set-up no call
+// at a time. All later calls come from one thread; only last_error() may be called by any thread. After set-up no call
+// allocates.
 // allocates.
 #pragma once
 
@@ -17,7 +18,7 @@ namespace rtexec::hal {
 class FileTransfers {
  public:
   enum class Direction { read, write };
-  static constexpr unsigned depth = 4; // parts under way at once
+  static constexpr unsigned depth = 4; // maximum number of parts under transfer at once
 
   /// `file` must outlive this object.
   FileTransfers(int file, Direction direction) : file_(file), direction_(direction) {}
@@ -25,21 +26,21 @@ class FileTransfers {
 
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
 
-  /// Begins the transfer of `part` in one of `depth` slots. The slot must be free: no transfer was begun there, or
-  /// finish() was called for it.
+  /// Begins the transfer of `part` in a slot below `depth`. The slot must be free: it was never used, or finish() was
+  /// called for its last transfer.
   void begin(unsigned slot, const FilePart& part) noexcept;
-  /// Waits until no transfer is under way in `slot`. Returns io_error if the transfer that was begun there failed.
+  /// Waits until no transfer is under way in `slot`. Returns io_error if the last transfer in `slot` failed.
   [[nodiscard]] Status finish(unsigned slot) noexcept;
-  /// Call after an error: waits until the kernel no longer touches any of the memory, and drops transfers that have not
-  /// begun.
+  /// Must be called after an error. Waits until the kernel no longer accesses the memory of any transfer, and drops
+  /// transfers that the kernel has not begun.
   void end() noexcept;
   /// Returns the errno of the last error, or 0.
   [[nodiscard]] int last_error() const noexcept { return last_error_.load(std::memory_order_relaxed); }
 
  private:
   struct Slot {
-    FilePart left;       // the part still to transfer; size 0: nothing is under way
-    int attempts = 0;    // consecutive attempts that transferred nothing
+    FilePart left;       // the part still to transfer; size 0: no transfer is under way
+    int attempts = 0;    // consecutive attempts that transferred no byte
     bool failed = false; // the last transfer failed
   };
 

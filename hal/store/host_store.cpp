@@ -42,7 +42,7 @@ class HostStore final : public BackingStore {
   }
 
  private:
-  /// The transfers of one direction whose copy was begun on the device and has not ended. The device limits their
+  /// Pending transfers of one direction: their copy was begun on the device and has not ended. The device limits their
   /// number.
   class Begun {
    public:
@@ -54,7 +54,7 @@ class HostStore final : public BackingStore {
     void add(Transfer transfer, Status begun) noexcept {
       if (begun) transfers_[begun_++ % transfers_.size()] = transfer;
     }
-    /// Returns true and removes the transfer if it is the oldest.
+    /// If `transfer` is the oldest pending transfer, removes it and returns true.
     [[nodiscard]] bool take(Transfer transfer) noexcept {
       if (begun_ == ended_ || transfers_[ended_ % transfers_.size()] != transfer) return false;
       ++ended_;
@@ -69,8 +69,8 @@ class HostStore final : public BackingStore {
   [[nodiscard]] bool is_possible(std::size_t chunk, const std::byte* window) const {
     return chunk < chunks_ && window != nullptr;
   }
-  /// True if a copy may be begun ahead of load() or save(). Not for pageable memory, because beginning its copy would
-  /// wait for most of the copy.
+  /// True if the copy may be begun before load() or save() is called. False for pageable memory, because beginning its
+  /// copy would wait for most of the copy.
   [[nodiscard]] bool may_begin(std::size_t chunk, const std::byte* window) const {
     return kind_ == HostMemoryKind::page_locked && is_possible(chunk, window);
   }

@@ -23,8 +23,8 @@ bool runs_under_reservation() {
 }
 
 /// A pause between two polls of the disk. The engines of both directions may share one core and one priority, so each
-/// yields to the other. Sleeps if spinning would use up a reservation. Also sleeps after 10 ms, because the completion
-/// may need a thread of lower priority on this core.
+/// engine's thread yields to the other. Sleeps if spinning would use up a reservation. Also sleeps after 10 ms, because
+/// the completion may need a thread of lower priority on this core.
 class Pause {
  public:
   void operator()() noexcept {

@@ -14,7 +14,8 @@
 namespace rtexec::hal {
 namespace {
 
-/// Returns a queue parameter of the disk of `file`; if `file` is on a partition, of the partition's disk.
+/// Returns a queue parameter of the disk that holds `file`. For a partition, reads the parameter of the partition's
+/// disk.
 std::optional<std::uint64_t> queue_says(const struct stat& file, const std::string& what) {
   const std::string device =
       "/sys/dev/block/" + std::to_string(major(file.st_dev)) + ":" + std::to_string(minor(file.st_dev));
@@ -30,7 +31,7 @@ std::optional<Bytes> longest_polled_transfer(int file) {
   if (sys().fstat(file, &status) != 0 || queue_says(status, "io_poll").value_or(0) == 0) return std::nullopt;
   const std::uint64_t page = page_size().count;
   const std::uint64_t of_length = queue_says(status, "max_sectors_kb").value_or(128) * 1024;
-  // In the worst case each page is a segment (a contiguous physical range) of its own
+  // In the worst case each page is a separate segment, a contiguous range of physical memory
   const std::uint64_t of_pages = queue_says(status, "max_segments").value_or(32) * page;
   return Bytes{std::max(std::bit_floor(std::min(of_length, of_pages)), page)};
 }

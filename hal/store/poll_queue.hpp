@@ -9,9 +9,9 @@
 
 namespace rtexec::hal {
 
-/// Returns the longest transfer, a power of two, that the disk of `file` takes without splitting it. The kernel does
-/// not poll the completion of split transfers. Returns nullopt if the disk has no poll queues, or if they cannot be
-/// determined (a file system on several disks, or on none).
+/// Returns the maximum size, a power of two, of a transfer that the disk of `file` does not split. The kernel does not
+/// poll the completion of split transfers. Returns nullopt if the disk has no poll queues. Also returns nullopt if the
+/// file system is on several disks or on no disk.
 [[nodiscard]] std::optional<Bytes> longest_polled_transfer(int file);
 
 } // namespace rtexec::hal

@@ -15,7 +15,7 @@ struct alignas(16) Pair {
   DigestWord first, second;
 };
 
-/// Adds the parts of all threads of the block to the part of thread 0. Each thread of the block calls it.
+/// Adds the parts of all threads of the block to the part of thread 0. Must be called by each thread of the block.
 DEVICE void sum(DigestParts& parts) {
   const int thread = thread_index();
   for (int half = digest_threads / 2; half > 0; half /= 2) {

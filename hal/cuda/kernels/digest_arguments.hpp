@@ -8,7 +8,7 @@ namespace rtexec::hal::cuda {
 
 constexpr int digest_threads = 256; // threads of a block, in x
 
-/// The sums that all blocks of one launch add to; zero before and after the launch.
+/// Sums over all blocks of one launch; zero before and after the launch.
 struct DigestSums {
   DigestWord low = 0, high = 0;
   unsigned blocks = 0; // the number of blocks that have added their sums

@@ -1,9 +1,9 @@
-// Device features beyond C++ that kernels use: indices, barriers, shared memory, ordering of kernels. They are in one
-// place, so that device code compiles with nvcc and with clang (without CUDA's headers). Tests can replace them by an
-// emulation on the CPU.
+// Device features beyond C++ that kernels use: indices, barriers, shared memory, ordering of kernels. This header alone
+// contains them. So device code compiles with nvcc and with clang (without CUDA's headers), and tests can replace the
+// features by an emulation on the CPU.
 //
-// A .cu file starts with this header, or with one that includes it. It defines kernels as KERNEL(name, threads,
-// Arguments) { ... arguments ... }.
+// A .cu file starts with this header, or with a header that includes it. The file defines kernels as KERNEL(name,
+// threads, Arguments) { ... arguments ... }.
 #pragma once
 
 #ifndef RTEXEC_EMULATION
@@ -19,8 +19,8 @@
 #endif
 
 #define DEVICE __device__ __forceinline__
-/// A function that is called, not inlined. (It has external linkage, because nvcc gives internal names that depend on
-/// the source's folder. The same holds for shared memory of a type in an unnamed namespace.)
+/// A function that is called, not inlined. It has external linkage, because the names that nvcc generates for internal
+/// linkage depend on the source's folder. For this reason, shared memory must not have a type in an unnamed namespace.
 #define DEVICE_CALL inline __device__ __attribute__((noinline))
 /// A kernel of at most `threads` threads a block, with one parameter named `arguments`.
 #define KERNEL(name, threads, Arguments) \
@@ -38,7 +38,7 @@ DEVICE int blocks_x() { return static_cast<int>(gridDim.x); }
 DEVICE int blocks_y() { return static_cast<int>(gridDim.y); }
 DEVICE int blocks_z() { return static_cast<int>(gridDim.z); }
 
-/// Waits for all threads of the block. Each thread then sees the writes of the others.
+/// Waits for all threads of the block. Each thread then sees the earlier writes of all threads of the block.
 DEVICE void barrier() { __syncthreads(); }
 
 /// Returns the dynamic shared memory of the launch, aligned to 16 bytes.
@@ -68,7 +68,7 @@ DEVICE void let_next_start() {
 #endif
 }
 
-/// Makes this thread's earlier writes to global memory visible to every thread that sees its later writes.
+/// Makes this thread's earlier writes to global memory visible to every thread that sees a later write of this thread.
 DEVICE void publish() { asm volatile("membar.gl;" ::: "memory"); }
 /// Adds one, atomically for the device, and returns the previous value.
 DEVICE unsigned count_up(unsigned* counter) {
