@@ -9,7 +9,7 @@
 namespace rtexec::traces {
 
 /// Returns the total time in which an interval of `spans` overlaps an interval of `others`. Each interval has a `begin`
-/// and an `end`. The intervals of one vector do not overlap.
+/// and an `end`. The intervals of one vector must not overlap.
 template <class Span> [[nodiscard]] Duration together(const std::vector<Span>& spans, const std::vector<Span>& others) {
   Duration sum{0};
   for (const Span& one : spans)

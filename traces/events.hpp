@@ -1,5 +1,5 @@
-// The events of events.inc as structs in namespace event, one for each row, and the types of their fields. Each field
-// is recorded as one or more parts, each of a type that the recording format knows.
+// The events of events.inc: one struct in namespace event for each row, and the types of the fields. Each field is
+// recorded as one or more parts; the type of each part is a type of the recording format.
 #pragma once
 
 #include "config/names.hpp"

@@ -15,7 +15,7 @@ namespace rtexec::traces::log_linear {
 constexpr unsigned sub_bits = 7;
 constexpr std::size_t classes = (64 - sub_bits) << sub_bits;
 
-/// Returns the value to count for a duration. A negative duration counts as 0.
+/// Returns the value of a duration for the histogram. A negative duration counts as 0.
 constexpr std::uint64_t counted(Duration value) noexcept {
   return static_cast<std::uint64_t>(std::max<Duration::rep>(value.count(), 0));
 }
@@ -37,8 +37,9 @@ constexpr std::uint64_t upper_edge(std::size_t index) noexcept {
   return ((mantissa + 1) << shift) - 1;
 }
 
-/// Returns the smallest upper edge that at least `share` (above 0) of all `count` values do not exceed, clamped to
-/// [min, max]. `count_of(class)` returns the number of values in a class.
+/// Returns the percentile `share` (above 0) of `count` values: the smallest upper edge of a class that at least this
+/// share of the values does not exceed, clamped to [min, max]. `count_of(class)` returns the number of values in a
+/// class.
 template <class CountOf>
 std::uint64_t percentile(double share, std::uint64_t count, std::uint64_t min, std::uint64_t max, CountOf count_of) {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count)));

@@ -1,4 +1,5 @@
-// The interface for users of a recording's jobs and intervals, such as exports and pictures.
+// The interface of an object that receives a recording's jobs and intervals from the analysis. Exports and pictures
+// implement it.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -6,7 +7,7 @@
 
 namespace rtexec::traces {
 
-/// The analysis calls its functions in the order in which jobs and intervals ended. The lane of a bar is an index into
+/// The analysis calls the functions in the order in which jobs and intervals ended. A bar's lane is an index into
 /// lanes_of(setup).
 class AnalysisObserver {
  public:

@@ -14,7 +14,8 @@ using policies::Action;
 using policies::JobId;
 
 constexpr std::uint64_t forget_every = 16; // jobs
-// The assumed maximum delay between an instant and a thread's event about it, and the maximum length of a job.
+// The assumed maximum delay between an instant and the event in which a thread reports the instant, and the assumed
+// maximum length of a job.
 constexpr Duration late_telling = std::chrono::seconds(1), longest_job = std::chrono::minutes(1);
 constexpr Duration longest_time = std::chrono::hours(24 * 365 * 50);
 
@@ -22,7 +23,7 @@ using Step = std::optional<Instant> JobProgress::*;
 constexpr Step steps[]{&JobProgress::start, &JobProgress::cpu_end, &JobProgress::device_begin, &JobProgress::device_end,
                        &JobProgress::after_begin};
 
-/// True if a completed job took every step, in order.
+/// True if a completed job has an instant for every step, and the instants are in order.
 bool in_order(const JobProgress& job, Instant end) {
   Instant last = job.nominal;
   for (const Step step : steps) {
@@ -32,7 +33,8 @@ bool in_order(const JobProgress& job, Instant end) {
   return last <= end;
 }
 
-/// Notes a step of a job. Each step is recorded once, after the one before it; anything else is a contradiction.
+/// Records a step of a job. Each step must occur once, after the previous step; otherwise the job's events contradict
+/// each other.
 void take_step(TaskStatistics& task, Step step, Instant at) {
   JobProgress& job = *task.open;
   const auto* place = std::ranges::find(steps, step);
@@ -40,8 +42,7 @@ void take_step(TaskStatistics& task, Step step, Instant at) {
   job.*step = at;
 }
 
-/// True if the record comes from a damaged recording: its instants or lengths are impossible, and sums of them would
-/// overflow.
+/// True if the record comes from a damaged recording: sums of its instants or lengths would overflow.
 bool absurd(const Record& record) {
   const auto beyond = [](Duration time) { return time > longest_time || time < -longest_time; };
   return beyond(record.at.time_since_epoch()) || beyond(record.nominal.time_since_epoch()) ||
@@ -50,8 +51,8 @@ bool absurd(const Record& record) {
          beyond(record.executed) || beyond(record.response) || beyond(record.stolen);
 }
 
-/// Returns the number of segments that the scheduler core executes. It is one if the swap policy does not schedule
-/// segments, or if jobs co-run (execute at once).
+/// Returns the number of segments into which the scheduler core divides the task's device part. It is 1 if the swap
+/// policy does not schedule segments, or if jobs co-run (execute concurrently on the device).
 std::uint32_t segments_of(const RunSetup& setup, std::uint32_t task) {
   const bool divided = !setup.swap || policies::rule_of(setup.swap->policy) == policies::SwapRule::pipelined;
   return divided && !setup.co_runs() ? setup.tasks[task].segments : 1;
@@ -226,7 +227,8 @@ void Analyzer::begin_execution(const Record& record) {
 void Analyzer::open_execution(const Record& record) {
   leave_device();
   auto& executions = timeline_.executions;
-  // keeps at most as many executions open as may co-run with this one; the ends of older ones were not recorded
+  // Keeps open at most as many executions as may co-run with this execution. Older executions have ended, but their
+  // ends were not recorded
   executions.forget_open(setup_.co_runs() ? 1 : 0);
   executions.open({.of = urgency(record.job), .executed = {}, .beside = beside_ == record.job}, record.at);
 }
@@ -271,7 +273,7 @@ void Analyzer::begin_segment(const Record& record) {
   else job->pauses.back().end = record.at;
 }
 
-/// Notes the length of a segment of a device part with several segments.
+/// Records the length of a segment, if the device part has several segments.
 void Analyzer::note_segment(const DevicePart& part, Instant end) {
   Duration& longest = tasks_[part.job.task].longest_segment;
   longest = std::max(longest, end - part.segment_begin);
@@ -289,20 +291,19 @@ void Analyzer::end_stretch(const History<Execution>::Entry& interval) {
   part->left = interval.end;
 }
 
-/// Ends the device interval of an interrupted job, which does not go on at once.
+/// Ends the device interval of an interrupted job that does not continue at once.
 void Analyzer::leave_device() {
   if (interrupted_) end_stretch(*std::exchange(interrupted_, {}));
 }
 
-/// Notes the start of an execution. A job that does not go on as soon as its segment ends has left the device, even if
-/// no other job executed meanwhile.
+/// Processes the start of an execution. The job of the segment that ended last has left the device unless it continues
+/// at once, even if no other job executed in between.
 void Analyzer::see_start(JobId job) {
   const bool goes_on = decision_.kind == policies::Event::Kind::segment_done && decision_.job == job;
   if (interrupted_ && interrupted_->what.of.job == job && !goes_on) leave_device();
 }
 
-/// Ends the device intervals of device parts that the end of the recording cuts off, at the end of their last complete
-/// segment.
+/// Ends the device intervals that are open at the end of the recording, at the end of their last complete segment.
 void Analyzer::cut_off_device() {
   leave_device();
   for (const auto& part : on_device_) {
@@ -316,7 +317,7 @@ void Analyzer::note_executed(const Record& record) {
   if (auto* execution = timeline_.executions.find_open(is_of(record.job))) execution->executed = record.executed;
 }
 
-/// Ends a device part, including that of a job that leaves between two segments.
+/// Ends a device part. The part may also end between two segments.
 void Analyzer::end_execution(const Record& record) {
   auto* interval = timeline_.executions.close(is_of(record.job), record.at);
   JobProgress* job = progress(record);
@@ -353,8 +354,8 @@ void Analyzer::conclude(const Record& record, JobOutcome outcome) {
   conclude(tasks_[record.job.task], outcome, record.at, record.time);
 }
 
-/// Takes the record of a missed deadline. A late or aborted job has ended already, and the record confirms it. For any
-/// other job the record is the end: the job has failed.
+/// Processes the record of a missed deadline. A late or aborted job has already ended, and the record only confirms the
+/// miss. Any other job ends with this record: the job has failed.
 void Analyzer::miss(const Record& record) {
   TaskStatistics* task = statistics_of(record.job.task);
   if (task != nullptr && task->take_miss(record.job, record.at, record.deadline)) return;
@@ -363,13 +364,13 @@ void Analyzer::miss(const Record& record) {
   conclude(record, JobOutcome::failed);
 }
 
-/// Closes the open job of a task if the next job or the end of the recording comes before the job's end. It counts as
-/// unfinished if it was cut off, otherwise as unknown, because its end is missing from the recording.
+/// Closes the open job of a task, whose end is missing from the recording. The job counts as unfinished if the end of
+/// the recording or of the run cut the job off, otherwise as unknown.
 void Analyzer::forget_unanswered(TaskStatistics& task, bool cut_off) {
   if (!task.open) return;
   leave_core(*task.open, to_);
   task.beside_loss += affected(task.open_written, written_);
-  // The executive lets a running execution end; the simulator does not
+  // The executive lets a running execution end; the simulator aborts the execution
   const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin || task.left_between);
   ++((cut_off || withdrawn) && !task.contradicted ? task.unfinished : task.unknown);
   task.forget_open();
@@ -399,14 +400,14 @@ void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, I
   if (++jobs_ % forget_every == 0) forget();
 }
 
-/// Ends a CPU part with its job, if the part's own end was not recorded.
+/// Ends the CPU part of a job that has ended, if the recording has no end of that part.
 void Analyzer::leave_core(const JobProgress& job, Instant at) {
   timeline_.cores[job.core].parts.close([&](const CorePart& each) { return each.job == job.urgency.job; }, at);
 }
 
 /// Passes a job to the chains. With Communication::immediate the job reads when it begins, and its outputs appear when
-/// it ends. With Communication::let (logical execution time) it reads at its release, and its outputs appear at its
-/// deadline.
+/// it ends. With Communication::let (logical execution time) the job reads at its release, and its outputs appear at
+/// its deadline.
 void Analyzer::follow(const JobProgress& job, const JobBreakdown& breakdown, Instant end) {
   const JobId id = job.urgency.job;
   if (!chained_[id.task]) return;
@@ -433,7 +434,7 @@ void Analyzer::follow(const JobProgress& job, const JobBreakdown& breakdown, Ins
   for (ChainFollower& chain : chains_) chain.add(step);
 }
 
-/// Notes for each share by how much the execution of its culprit, or of the job itself, exceeded its WCET.
+/// Records in each share by how much the execution of its culprit, or of the job itself, exceeded the WCET.
 void Analyzer::note_overruns(JobBreakdown& job, const JobProgress& progress) const {
   if (job.outcome == JobOutcome::in_time) return;
   for (Share& share : job.shares) {
@@ -451,7 +452,7 @@ void Analyzer::keep_miss(const JobBreakdown& job) {
   if (missed_jobs_.size() < Analysis::max_misses) missed_jobs_.push_back(job);
 }
 
-/// Forgets what no job in progress can need.
+/// Discards the history that no job in progress needs.
 void Analyzer::forget() {
   Instant oldest = to_;
   for (const TaskStatistics& task : tasks_)
@@ -460,7 +461,7 @@ void Analyzer::forget() {
   take_chains(oldest);
 }
 
-/// Lets the chains process everything that is older than any job in progress.
+/// Lets the chains process all reads and outputs that no job in progress can precede.
 void Analyzer::take_chains(Instant oldest) {
   const Instant until = std::max(std::min(oldest, to_ - late_telling), to_ - longest_job);
   for (ChainFollower& chain : chains_) chain.take_before(until);
@@ -468,7 +469,7 @@ void Analyzer::take_chains(Instant oldest) {
 
 void Analyzer::layer(const Record& record) {
   TaskStatistics* task = statistics_of(record.job.task);
-  // layers may be recorded after the job's end; such records have no effect
+  // Layers may be recorded after the job's end; such records have no effect
   if (task == nullptr || !task->open || task->open->urgency.job != record.job) return;
   if (record.kind == RecordKind::layer_begin) {
     task->layer_begun = record.at;
@@ -485,7 +486,7 @@ Urgency Analyzer::urgency(JobId job) const {
   if (job.task >= tasks_.size()) return {.device_class = 0, .rank = 0, .deadline = Instant::min(), .job = job};
   const TaskStatistics& task = tasks_[job.task];
   if (task.latest.job == job) return task.latest;
-  return {.device_class = task.setup().device_class, // an earlier job, whose deadline is not kept
+  return {.device_class = task.setup().device_class, // an earlier job, whose deadline is not stored
           .rank = task.setup().device_rank,
           .deadline = Instant::min(),
           .job = job};

@@ -1,4 +1,5 @@
-// Makes an Analysis of a recording's records as they come, in constant memory, whatever the length of the recording.
+// Makes an Analysis from a recording's records, one record at a time. The memory does not depend on the length of the
+// recording.
 //
 //   RunSetup setup;
 //   Analyzer analyzer(setup);
@@ -33,10 +34,10 @@ class Analyzer final : public RecordHandler {
       : setup_(setup), observers_(std::move(observers)), pwcet_(std::move(pwcet)) {}
 
   void record(const Record& record) override;
-  /// Notes a loss. If events are lost up to the end of the recording, the analysis ends at the begin of the loss. Any
-  /// other loss invalidates the figures of the tasks that were active.
+  /// Processes a loss of events. If events are lost until the end of the recording, the analysis ends at the begin of
+  /// the loss. Any other loss invalidates the figures of the tasks that were active during the loss.
   void loss(const Loss& loss) override;
-  /// Returns the analysis of all records. To be called once.
+  /// Returns the analysis of all records. Must be called only once.
   [[nodiscard]] Analysis finish(const ReadSummary& read);
 
  private:
@@ -45,13 +46,13 @@ class Analyzer final : public RecordHandler {
     Instant at{};
   };
 
-  /// A job's part on the device. It may go on after the job has been abandoned.
+  /// The part of a job on the device. It may continue after the job has been aborted.
   struct DevicePart {
     policies::JobId job;
     Instant begin{};
-    std::uint32_t segment = 0; // the segment that began last
-    Instant segment_begin{};   // begin of that segment
-    Duration held{0};          // time on the device in intervals that have ended
+    std::uint32_t segment = 0; // the last segment that began
+    Instant segment_begin{};   // begin of `segment`
+    Duration held{0};          // total length of the intervals on the device that have ended
     Instant left{};            // end of the last of these intervals
   };
 
@@ -94,13 +95,13 @@ class Analyzer final : public RecordHandler {
   [[nodiscard]] TaskStatistics* statistics_of(std::uint32_t task) {
     return task < tasks_.size() ? &tasks_[task] : nullptr;
   }
-  /// Returns the record's job if it is in progress, else null.
+  /// Returns the job of `record` if the job is in progress, otherwise null.
   [[nodiscard]] JobProgress* progress(const Record& record);
   [[nodiscard]] Urgency urgency(policies::JobId job) const;
-  /// Returns null if the begin of the job's device part is not known.
+  /// Returns the device part of `job`; null if its begin is unknown.
   [[nodiscard]] DevicePart* part_on_device(policies::JobId job);
   [[nodiscard]] bool affected(Instant from, Instant to) const;
-  /// Returns lanes_.size() if there is no such lane.
+  /// Returns the index of a lane, or lanes_.size() if there is no such lane.
   [[nodiscard]] std::size_t lane_of(GanttLane::Kind kind, std::uint32_t index = 0) const;
   void bar(GanttBar::Kind kind, std::size_t lane, policies::JobId job, std::uint32_t owner, Instant begin, Instant end);
   void mark(GanttMark::Kind kind, policies::JobId job, Instant at);
@@ -116,22 +117,23 @@ class Analyzer final : public RecordHandler {
   std::vector<ResourceAnalysis> resources_; // one for each lane after the tasks' lanes
   std::vector<TaskStatistics> tasks_;
   std::vector<std::optional<DevicePart>> on_device_; // by task
-  /// The execution that was interrupted at the end of a segment. It continues unless another execution begins
+  /// The execution that was interrupted at the end of a segment. The execution continues unless another execution
+  /// begins
   std::optional<History<Execution>::Entry> interrupted_;
   Timeline timeline_;
   Attribution attribution_;
   std::vector<ChainFollower> chains_;
-  std::vector<std::optional<Communication>> chained_; // by task; absent: the task is in no chain
+  std::vector<std::optional<Communication>> chained_; // by task; absent: the task belongs to no chain
   std::optional<Surroundings> surroundings_;
   std::optional<Replay> replay_;
   policies::Event decision_{};            // input of the last decision
-  std::optional<policies::JobId> beside_; // the job that was started last to co-run with another one
+  std::optional<policies::JobId> beside_; // the job that was started last to co-run with another job
   std::array<std::deque<PendingTransfer>, 2> pending_;
   std::array<std::optional<Urgency>, 2> transfer_for_; // the job of the last transfer, by Direction
   std::vector<Loss> losses_;
   std::optional<Instant> cut_;
-  bool stream_missing_ = false; // a stream is missing from the beginning to the end
-  Instant written_{};           // time of writing of the last record
+  bool stream_missing_ = false; // true if a stream is missing from the beginning to the end
+  Instant written_{};           // writing time of the last record
   std::optional<std::uint32_t> frames_in_use_;
   SwapAnalysis swap_;
   DistributionBuilder in_times_, out_times_;

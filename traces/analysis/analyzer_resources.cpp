@@ -1,5 +1,5 @@
-// The part of the analyzer that follows resources: transfers of chunks, cores, and the bars and marks that observers
-// get.
+// The part of the analyzer that tracks resources: chunk transfers and cores. Also makes the bars and marks for
+// observers.
 #include "traces/analysis/analyzer.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void Analyzer::begin_transfer(const Record& record, Direction direction) {
     engine.pending.add(record.job, known->at, record.at);
     pending.erase(pending.begin(), std::next(known));
   }
-  // Keeps the job's urgency for all its transfers, even when it has been abandoned and the next job has been released
+  // Keeps the job's urgency for all its transfers, even if the job has been aborted and the next job was released
   auto& of = transfer_for_[static_cast<std::size_t>(direction)];
   if (!of || of->job != record.job) of = urgency(record.job);
   engine.transfers.forget_open();

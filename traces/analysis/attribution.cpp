@@ -11,7 +11,8 @@ using Where = Share::Where;
 
 Where where_of(Direction direction) { return direction == Direction::in ? Where::swap_in : Where::swap_out; }
 
-/// The conditions that keep a job from the device. If several hold, the first of them in this order counts.
+/// The conditions that keep a job from the device, in order of precedence. If several conditions hold at an instant,
+/// the first condition counts.
 enum Rank : std::uint64_t {
   executes,
   executes_beside,
@@ -78,7 +79,7 @@ void Attribution::release(const JobProgress& job, Instant until) {
   wait_for_core(job, until, Cause::release_latency);
 }
 
-/// Fills `cover_`, from now to `until`, with the conditions that keep the job from its core.
+/// Fills `cover_` with the conditions that keep the job from its core, from `now_` to `until`.
 void Attribution::cover_core(const JobProgress& job, Instant until) {
   cover_.start(now_, until);
   const auto core = timeline_->cores.find(job.core);
@@ -101,8 +102,9 @@ void Attribution::wait_for_core(const JobProgress& job, Instant until, Cause res
   now_ = until;
 }
 
-/// Attributes a CPU part that took `executed` of CPU time. The other time until `until` is attributed to the conditions
-/// that kept it from its core, for as long as they lasted, and the remainder to overhead.
+/// Attributes the time of a CPU part, from `now_` to `until`. `executed` is the part's CPU time. The rest of the time
+/// is attributed to the conditions that kept the job from its core, at most as long as each condition lasted. The
+/// remainder is overhead.
 void Attribution::compute(const JobProgress& job, Instant until, std::optional<Duration> executed) {
   if (until <= now_) return;
   const Duration whole = until - now_;
@@ -121,7 +123,8 @@ void Attribution::compute(const JobProgress& job, Instant until, std::optional<D
 
 // ---- waiting for the device, and executing there ----
 
-/// Attributes an interval on the device. `executed` is the executed time that has not been attributed yet.
+/// Attributes an interval on the device. `executed` is the executed time that has not been attributed yet; it is
+/// reduced by the time attributed here.
 void Attribution::execute(const JobProgress& job, Instant until, Duration& executed) {
   const Duration whole = std::max(Duration(0), until - now_);
   const Duration own = std::clamp(executed, Duration(0), whole);
@@ -147,8 +150,8 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
   now_ = until;
 }
 
-/// Attributes the time of a preemption as the time of the wait for the first segment. Also counts the jobs that had the
-/// device, and the job's chunks that were loaded again.
+/// Attributes the time of a preemption by the rules for the wait before the first segment. Also counts the jobs that
+/// had the device, and the chunks of the job that were loaded again.
 void Attribution::wait_preempted(const JobProgress& job, Instant until) {
   if (until <= now_) return;
   Preemptions& seen = result_.preemptions;

@@ -11,7 +11,7 @@
 
 namespace rtexec::traces {
 
-/// A pause between two segments of a job, in which other jobs had the device. A pause that has not ended has no `end`.
+/// A pause between two segments of a job, in which other jobs had the device. `end` is absent while the pause lasts.
 struct Pause {
   Instant begin{};
   std::optional<Instant> end{};
@@ -19,24 +19,25 @@ struct Pause {
 
 /// The progress of a job. Steps that did not happen are absent.
 struct JobProgress {
-  Urgency urgency; // also identifies the job; the deadline in it is that of the device part
+  Urgency urgency; // also identifies the job; its `deadline` is the deadline of the device part
   unsigned core = 0;
   std::uint32_t core_rank = 0;
   Instant nominal{}, deadline{};
   std::optional<Instant> start, cpu_end, device_begin, device_end, after_begin;
   std::vector<Pause> pauses;
-  std::optional<Instant> sampled;                          // sampling time of its oldest input
+  std::optional<Instant> sampled;                          // sampling time of the job's oldest input
   std::optional<Duration> executed_before, executed_after; // CPU time
-  std::optional<Duration> executed_on_device;              // absent: the whole time on the device
-  // the task's previous job, if it ended after this job's release
+  std::optional<Duration> executed_on_device; // executed time on the device; absent: the whole time on the device
+  // The previous job of the task, if it ended after this job's release
   std::optional<policies::JobId> before_it;
   Instant before_it_ended{}; // end of the previous job
 };
 
-/// Divides response times, one call for each job. Reuses its buffers from call to call. Not thread-safe.
+/// Divides response times, one job in each call. Reuses its buffers. Not thread-safe.
 class Attribution {
  public:
-  /// Divides the response of `job`, which ended at `end`. `timeline` must reach back to its nominal release.
+  /// Divides the response of `job`, which ended at `end`. `timeline` must begin no later than the job's nominal
+  /// release.
   [[nodiscard]] JobBreakdown divide(const JobProgress& job, Instant end, const Timeline& timeline);
 
  private:
@@ -57,7 +58,7 @@ class Attribution {
   void advance(Instant until, const Owner& owner);
 
   const Timeline* timeline_ = nullptr;
-  Instant now_{}; // the time before this instant has been attributed
+  Instant now_{}; // the time before this instant is already attributed
   JobBreakdown result_;
   Cover<Owner> cover_;
 };

@@ -1,4 +1,4 @@
-// Explains to people, in one line, why a job or a chain's reaction took as long as it did.
+// Explains in one line why a job or a chain's reaction took as long as it did.
 #pragma once
 
 #include "traces/analysis/recorded_statistics.hpp"
@@ -8,14 +8,14 @@
 
 namespace rtexec::traces {
 
-/// Orders the job's shares by their excess over `usual`, and describes the reason in one line (`job.blame`). `tasks`
-/// contains the tasks of the jobs that the shares name.
+/// Orders the job's shares by their excess over `usual`, and sets `job.blame`, one line with the reason. `tasks` must
+/// contain the tasks of all jobs that the shares name.
 void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks);
-/// Describes the longest piece of the reaction's path, and its cause, in one line (`way.blame`).
+/// Sets `way.blame`, one line that names the longest piece of the reaction's path and its cause.
 void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks);
-/// Returns a text that names the task whose release the chain's data awaited longest, and says what would shorten that
-/// wait. Needs `chain.all`, the division of the reactions. Returns an empty text if the wait was less than a twentieth
-/// of the mean reaction.
+/// Returns a text that names the task whose release the chain's data awaited longest, and says how to shorten that
+/// wait. Requires `chain.all`, the division of the reactions. Returns an empty text if the wait was less than a
+/// twentieth of the mean reaction.
 [[nodiscard]] std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>& tasks);
 
 } // namespace rtexec::traces

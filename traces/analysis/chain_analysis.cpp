@@ -8,8 +8,8 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t max_recent = 65'536; // jobs of a task that are kept if the chain makes no progress
-constexpr std::size_t max_longest = 4096;  // reactions whose division is kept
+constexpr std::size_t max_recent = 65'536; // maximum number of stored jobs of a task while the chain makes no progress
+constexpr std::size_t max_longest = 4096;  // maximum number of reactions whose division is stored
 constexpr std::uint64_t share_of_longest = 100;
 
 } // namespace
@@ -55,8 +55,8 @@ void ChainFollower::take_before(Instant until) {
   }
 }
 
-/// Processes a read or an output. A job that read before the previous task's first output has nothing to follow, and
-/// its output is ignored.
+/// Processes a read or an output. If a job read before the previous task's first output, the job has no source, and its
+/// output is ignored.
 void ChainFollower::take(std::size_t place, const Moment& moment) {
   if (!moment.writes) {
     if (place > 0) moment.job->source = output_[place - 1];
@@ -95,10 +95,11 @@ policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
   return {.job = first.job.number, .event = first.nominal, .read = first.read};
 }
 
-/// Finds the path of the reaction to `event`, and keeps it in `way_`. It begins with the first job of the first task,
-/// from number `first` on, that wrote an output. Each next job is the next task's first one that could read the output
-/// of the previous job. If times count from sampling, the path begins instead with the first job whose input was
-/// sampled at the event, or after it if the event came just after a sample. Returns true if the path ends with `last`.
+/// Finds the path of the reaction to `event`, and stores it in `way_`. The path begins with the first job of the first
+/// task that wrote an output, among the jobs from number `first` on. Each next job of the path is the first job of the
+/// next task that could read the output of the previous job. If times count from sampling, the path begins instead with
+/// the first job whose input was sampled at the event. If the event came just after a sample, that input was sampled
+/// after the event. Returns true if the path ends with `last`.
 bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep& last) {
   way_.clear();
   Instant there = event;
@@ -162,8 +163,8 @@ ChainDivision ChainFollower::longest() {
   return division(sums, longest_.size());
 }
 
-/// Forgets the jobs that cannot be on the path of a later reaction. `first` is the first task's job behind the newest
-/// output.
+/// Discards the jobs that cannot be on the path of a later reaction. `first` is the first task's job whose data reached
+/// the newest output.
 void ChainFollower::forget_before(const ChainStep& first) {
   for (std::size_t place = 0; place < recent_.size(); ++place)
     while (!recent_[place].empty() && (place == 0 ? recent_[place].front()->step.job.number <= first.job.number

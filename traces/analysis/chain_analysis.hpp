@@ -1,10 +1,10 @@
-// Follows the data of each chain through the jobs of a recording, to find how long reactions took, how old data were,
-// and the path of the longest reaction. policies/chains/chain_bounds.hpp defines where these times begin and end.
+// Follows the data of each chain through the jobs of a recording. Finds the lengths of reactions, the ages of data, and
+// the path of the longest reaction. policies/chains/chain_bounds.hpp defines where these times begin and end.
 //
-// Jobs are added as they end, in almost any order. They are processed in the order of the instants at which they read
-// and at which their outputs appear. The object keeps in memory: the jobs that were added but not yet processed; the
-// processed jobs since the newest job of the first task whose data has reached an output of the chain; and for the
-// longest reactions, how their time divides among the tasks.
+// Jobs are added as they end, in almost any order. Their reads and outputs are processed in the order of time. The
+// object stores the jobs whose reads or outputs are not processed yet. It also stores the processed jobs since the
+// newest job of the first task whose data has reached an output of the chain. For the longest reactions, it stores the
+// division of their time among the tasks.
 #pragma once
 
 #include "policies/chains/chain_times.hpp"
@@ -31,12 +31,13 @@ class ChainFollower {
   explicit ChainFollower(const ChainSetup& setup)
       : setup_(setup), output_(setup.places.size()), recent_(setup.places.size()), end_(setup.triggered) {}
 
-  /// Adds a job that has ended with outputs. A job of a task outside the chain has no effect. A job that failed writes
-  /// nothing and need not be added.
+  /// Adds a job that has ended with outputs. A job of a task outside the chain has no effect. A failed job writes no
+  /// output and need not be added.
   void add(const ChainStep& job);
-  /// Processes all reads and outputs before `until`. Afterwards no job with an earlier read or output may be added.
+  /// Processes all reads and outputs before `until`. Afterwards, only jobs without a read or output before `until` may
+  /// be added.
   void take_before(Instant until);
-  /// Returns the analysis. `tasks` gives the names of the tasks. To be called once.
+  /// Returns the analysis. `tasks` gives the names of the tasks. Must be called only once.
   [[nodiscard]] ChainAnalysis finish(const std::vector<TaskStatistics>& tasks);
 
  private:
@@ -68,15 +69,15 @@ class ChainFollower {
   void forget_before(const ChainStep& first);
 
   const ChainSetup& setup_;
-  // ordered by instant, then by the task's place in the chain: an output can be read at the instant at which it appears
+  // Ordered by instant, then by the task's place in the chain: an output can be read at the instant at which it appears
   std::multimap<std::pair<Instant, std::size_t>, Moment> moments_;
-  std::vector<std::shared_ptr<const Followed>> output_;             // the current output, by place
-  std::vector<std::deque<std::shared_ptr<const Followed>>> recent_; // jobs that have written, by place
+  std::vector<std::shared_ptr<const Followed>> output_;             // the current output of each task, by place
+  std::vector<std::deque<std::shared_ptr<const Followed>>> recent_; // jobs that have written an output, by place
   policies::ChainEnd end_;
-  std::uint64_t answered_ = 0; // number of the first task's job from which the last output was made
+  std::uint64_t answered_ = 0; // number of the first task's job whose data reached the last output
   Measure reaction_, age_, reduced_age_;
   std::optional<ChainWay> worst_;
-  /// The division of one reaction: the time that each task waited and took.
+  /// The division of one reaction: for each task the wait for its release, and the time from release to output.
   struct Divided {
     Duration reaction{0};
     std::vector<Duration> pieces;

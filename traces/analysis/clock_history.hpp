@@ -1,4 +1,4 @@
-// The clocks of cores and the device, as a recording reports them from time to time.
+// The clocks of cores and the device, which a recording reports at intervals.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -13,18 +13,18 @@ namespace rtexec::traces {
 
 class Clocks {
  public:
-  /// Takes a core_clock or a device_clock record.
+  /// Processes a core_clock or a device_clock record.
   void see(const Record& record);
 
-  /// A class of clocks that count as the same: within 50 MHz.
+  /// A class of clocks that are treated as equal: all clocks within 50 MHz of one multiple of 100 MHz.
   using Class = std::uint32_t;
   [[nodiscard]] static std::string name(Class clock); // "2.40 GHz"; for a device: "1.40 GHz, memory 2.60 GHz"
-  /// Return the class of the last observed clock; nullopt if none was observed.
+  /// Returns the class of the last observed clock; nullopt if no clock was observed.
   [[nodiscard]] std::optional<Class> of_core(unsigned core) const;
   [[nodiscard]] std::optional<Class> of_device() const;
 
-  /// Returns the clocks of the cores, the device and its memory. Adds an entry for the board if it reported a limit
-  /// that makes execution times unusable as WCETs.
+  /// Returns the clocks of the cores, the device and its memory. Adds an entry for the board if the board reported a
+  /// limit that makes execution times unusable as WCETs.
   [[nodiscard]] std::vector<ClockAnalysis> analysis() const;
 
  private:

@@ -1,5 +1,5 @@
-// Divides a time interval among pieces, which are intervals with a rank and may overlap: each instant goes to the piece
-// with the smallest rank at that instant.
+// Divides a time interval among pieces. Pieces are intervals with a rank, and may overlap. Each instant belongs to the
+// piece with the smallest rank at that instant.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -10,7 +10,7 @@
 
 namespace rtexec::traces {
 
-/// Reuses its memory from call to call. Not thread-safe.
+/// Divides one interval at a time and reuses its memory. Not thread-safe.
 template <class Payload> class Cover {
  public:
   void start(Instant begin, Instant end) {
@@ -19,7 +19,7 @@ template <class Payload> class Cover {
     pieces_.clear();
   }
 
-  /// Adds a piece, clipped to the interval. An empty piece has no effect.
+  /// Adds a piece, clipped to the interval. A piece without overlap has no effect.
   void add(Instant begin, Instant end, std::uint64_t rank, const Payload& payload) {
     begin = std::max(begin, begin_);
     end = std::min(end, end_);

@@ -1,5 +1,5 @@
-// Counts durations as they come and makes a Distribution of them. The memory grows only with the number of powers of
-// two that they span.
+// Counts durations one by one and makes a Distribution of them. The memory grows only with the number of powers of two
+// between the smallest and the largest duration.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -13,7 +13,7 @@ namespace rtexec::traces {
 
 class DistributionBuilder {
  public:
-  /// Adds a duration. A negative value counts as 0. Keeps `job` and `at` if the value is the largest so far.
+  /// Adds a duration. A negative value counts as 0. If the value is the largest so far, stores `job` and `at`.
   void add(Duration value, std::uint64_t job, Instant at);
   [[nodiscard]] std::uint64_t count() const noexcept { return built_.count; }
   [[nodiscard]] Duration min() const noexcept { return built_.min; }
@@ -24,7 +24,7 @@ class DistributionBuilder {
  private:
   static constexpr std::size_t row = std::size_t{1} << log_linear::sub_bits;
   static constexpr std::size_t rows = log_linear::classes / row;
-  /// Maximum number of rises that are remembered. A later rise replaces the last one.
+  /// Maximum number of stored rises of the maximum. A later rise replaces the last stored rise.
   static constexpr std::size_t max_marks = 1000;
 
   [[nodiscard]] std::uint64_t count_of(std::size_t index) const noexcept;

@@ -29,7 +29,7 @@ struct GanttBar {
     swap_out,
     throttled,
     preempted, // between two segments
-    // Before the first release; `job.number` is the number of the tile
+    // The following bars lie before the first release; their `job.number` is the number of the tile
     load,     // loading of a task
     contents, // initialisation of a buffer
     prefetch, // prefetch of a tile
@@ -37,8 +37,8 @@ struct GanttBar {
   };
   Kind kind{};
   std::uint32_t lane = 0;  // index in Gantt::lanes
-  policies::JobId job;     // the job that the bar shows, or for which the work was done
-  std::uint32_t owner = 0; // the task whose memory moves; for first contents the buffer; else the job's task
+  policies::JobId job;     // the job that the bar shows, or the job for which the work was done
+  std::uint32_t owner = 0; // the task whose memory is moved; for `contents` the buffer; otherwise the task of `job`
   Instant begin{}, end{};
 };
 
@@ -49,28 +49,28 @@ struct GanttMark {
   Instant at{};
 };
 
-/// A step of a step function. From `at` on, `bytes` of swapped memory are in use (frames that hold a chunk, including
-/// chunks on their way).
+/// A step of the step function of memory in use. From `at` on, the frames in use have `bytes` bytes. A frame is in use
+/// if it holds a chunk or if a chunk is on its way to it.
 struct GanttStep {
   Instant at{};
   std::uint64_t bytes = 0;
 };
 
 struct Gantt {
-  std::string title; // description of the contents: "simulated run, swap policy pipelined"; may be empty
+  std::string title; // description: "simulated run, swap policy pipelined"; may be empty
   Instant origin{};  // zero point of the displayed times
   Instant from{}, to{};
-  std::vector<std::string> tasks; // names
+  std::vector<std::string> tasks; // names of the tasks
   std::vector<GanttLane> lanes;
   std::vector<GanttBar> bars;
   std::vector<GanttMark> marks;
-  std::vector<GanttStep> memory;     // empty: nothing is swapped
+  std::vector<GanttStep> memory;     // empty if no memory is swapped
   std::uint64_t memory_capacity = 0; // bytes of all frames
 };
 
-/// Returns the lanes: tasks in the order of the set, cores in ascending order, the device, copy in, copy out. There is
-/// a second device lane if jobs co-run. The copy lanes exist if chunks are swapped; copy in also exists if first
-/// contents were prefetched.
+/// Returns the lanes: tasks in the order of the set, cores in ascending order, the device, copy in, copy out. If jobs
+/// co-run, there is a second device lane. The copy lanes exist if chunks are swapped. The lane copy in also exists if
+/// the first contents of buffers were prefetched.
 [[nodiscard]] std::vector<GanttLane> lanes_of(const RunSetup& setup);
 
 /// Returns a chart with lanes, names and capacity, without bars, marks and steps.

@@ -19,7 +19,7 @@ Window around(const JobBreakdown& job, const Analysis& analysis) {
           .job = job.job};
 }
 
-/// Returns a window around the longest reaction, with a tenth of it on either side.
+/// Returns a window around the longest reaction, with a tenth of the reaction's length on either side.
 Window around(const ChainAnalysis& chain, const Analysis& analysis) {
   const ChainWay& way = *chain.worst;
   const Duration margin = way.reaction / 10;
@@ -29,7 +29,7 @@ Window around(const ChainAnalysis& chain, const Analysis& analysis) {
           .job = {}};
 }
 
-/// Returns a window of the beginning: the share `part` of the whole recording.
+/// Returns a window at the beginning of the recording. `part` is the window's share of the whole recording.
 Window beginning(const Analysis& analysis, double part) {
   const auto length = static_cast<Duration::rep>(static_cast<double>((analysis.to - analysis.from).count()) * part);
   return {.title = "the beginning", .from = analysis.from, .to = analysis.from + Duration(length), .job = {}};
@@ -75,7 +75,7 @@ void GanttCollector::setup(const RunSetup& setup) {
   }
 }
 
-/// True if the picture has room for another bar, mark or step. Otherwise cuts the picture off at `at`.
+/// True if the picture may get another bar, mark or step. If not, cuts the picture off at `at`.
 bool GanttCollector::room(Gantt& gantt, Instant at) const {
   if (gantt.bars.size() + gantt.marks.size() + gantt.memory.size() < most_) return true;
   gantt.to = std::max(gantt.from, std::min(gantt.to, at));
@@ -101,7 +101,7 @@ void GanttCollector::memory(const GanttStep& step) {
 }
 
 std::vector<Gantt> GanttCollector::take() {
-  for (Gantt& gantt : gantts_) { // `to` may have been reduced since
+  for (Gantt& gantt : gantts_) { // room() may have reduced `to` after these pieces were added
     std::erase_if(gantt.bars, [&](const GanttBar& bar) { return bar.begin >= gantt.to; });
     std::erase_if(gantt.marks, [&](const GanttMark& mark) { return mark.at > gantt.to; });
     std::erase_if(gantt.memory, [&](const GanttStep& step) { return step.at > gantt.to; });

@@ -1,4 +1,4 @@
-// Selects intervals of a recording that are worth a picture, and collects what happened in them.
+// Selects the intervals of a recording that deserve a picture, and collects their bars, marks and steps.
 #pragma once
 
 #include "traces/analysis/analysis_observer.hpp"
@@ -14,7 +14,7 @@ namespace rtexec::traces {
 struct Window {
   std::string title; // "job 17 of front was 3.1 ms late"
   Instant from{}, to{};
-  std::optional<policies::JobId> job; // the job that the window shows
+  std::optional<policies::JobId> job; // the job for which the window was selected
 };
 
 /// Counts the bars, marks and steps that a picture of the whole recording would have.
@@ -30,12 +30,12 @@ class PieceCounter final : public AnalysisObserver {
 };
 
 /// Returns one window with the whole recording if `pieces`, the number of its bars, marks and steps, is at most
-/// `max_whole`. Otherwise returns a window for each of the first missed jobs, the longest job of each task, the longest
-/// reaction of each chain, and the beginning.
+/// `max_whole`. Otherwise returns several windows: one for each of the first missed jobs, for the longest job of each
+/// task, for the longest reaction of each chain, and for the beginning.
 [[nodiscard]] std::vector<Window> windows_of(const Analysis& analysis, std::uint64_t pieces);
 
-/// Fills a Gantt for each window. A Gantt has at most `most` bars, marks and steps, or `max_in_window` if there are
-/// several windows. It is cut off at the first one beyond them.
+/// Fills a Gantt for each window. A Gantt gets at most `most` bars, marks and steps, or `max_in_window` if there are
+/// several windows. The Gantt is cut off at the first bar, mark or step beyond this number.
 class GanttCollector final : public AnalysisObserver {
  public:
   static constexpr std::uint64_t max_whole = 60'000;
@@ -46,7 +46,7 @@ class GanttCollector final : public AnalysisObserver {
   void bar(const GanttBar& bar) override;
   void mark(const GanttMark& mark) override;
   void memory(const GanttStep& step) override;
-  /// Returns the charts in the order of the windows. To be called once.
+  /// Returns the charts in the order of the windows. Must be called only once.
   [[nodiscard]] std::vector<Gantt> take();
 
  private:

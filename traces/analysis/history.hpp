@@ -1,5 +1,5 @@
-// Recent intervals: open ones, and closed ones that may still matter. The memory is constant: old intervals are
-// forgotten.
+// Recent time intervals: open intervals, and closed intervals that may still be needed. The memory is constant: old
+// intervals are discarded.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -18,24 +18,25 @@ template <class What> class History {
     Instant begin{};
     Instant end = Instant::max(); // max(): the interval is open
   };
-  /// Maximum number of closed intervals. Beyond it the oldest are forgotten, even if they are still needed.
+  /// Maximum number of closed intervals. Beyond this number the oldest intervals are discarded, even if they are still
+  /// needed.
   static constexpr std::size_t most = 200'000;
 
   void open(const What& what, Instant begin) { open_.push_back({what, begin}); }
 
-  /// Forgets all open intervals but the newest `but_newest`: they have ended at an unknown time.
+  /// Discards all open intervals except the newest `but_newest`. The discarded intervals ended at an unknown time.
   void forget_open(std::size_t but_newest = 0) {
     if (open_.size() > but_newest) open_.erase(open_.begin(), open_.end() - static_cast<std::ptrdiff_t>(but_newest));
   }
 
-  /// Returns the oldest open interval for which `is` holds; null if there is none. Valid until the next call.
+  /// Returns the oldest open interval for which `is` returns true; null if there is none. Valid until the next call.
   template <class Is> What* find_open(Is is) {
     const auto found = std::ranges::find_if(open_, is, &Entry::what);
     return found == open_.end() ? nullptr : &found->what;
   }
 
-  /// Ends the oldest open interval for which `is` holds and returns it; null if there is none. Valid until the next
-  /// call.
+  /// Ends the oldest open interval for which `is` returns true, and returns that interval; null if there is none. Valid
+  /// until the next call.
   template <class Is> Entry* close(Is is, Instant end) {
     const auto found = std::ranges::find_if(open_, is, &Entry::what);
     if (found == open_.end()) return nullptr;
@@ -51,7 +52,7 @@ template <class What> class History {
     return &*closed_.insert(place, Entry{what, begin, std::max(begin, end)});
   }
 
-  /// Opens the closed interval `ended` again: it has not ended, after all.
+  /// Opens the closed interval `ended` again, because it turned out to continue.
   void reopen(const Entry& ended) {
     const auto same = [&](const Entry& entry) { return entry.begin == ended.begin && entry.end == ended.end; };
     if (const auto found = std::find_if(closed_.rbegin(), closed_.rend(), same); found != closed_.rend())

@@ -8,7 +8,7 @@
 namespace rtexec::traces {
 namespace {
 
-/// Returns the intervals of the tiles, in the order in which the GPU got them.
+/// Returns the interval `of` of each tile, in the order in which the GPU received the tiles.
 std::vector<TimeInterval> stretches(const ContentsSetup& contents, TimeInterval TileSetup::*of) {
   std::vector<TimeInterval> all;
   for (const TileSetup& tile : contents.tiles) all.push_back(tile.*of);

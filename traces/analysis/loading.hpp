@@ -1,5 +1,5 @@
-// The time that a task's loading takes before the first release, and the overlap of prefetching and initialising
-// first contents.
+// Shows how long the loading of tasks takes before the first release, and how prefetching and initialising of buffers
+// overlap.
 #pragma once
 
 #include "traces/analysis/analysis_observer.hpp"
@@ -9,8 +9,8 @@ namespace rtexec::traces {
 
 [[nodiscard]] ContentsAnalysis contents_of(const TaskSetup& task);
 
-/// Reports bars to `observer`: for each task that was loaded, each buffer that got its first contents, and each tile's
-/// prefetch and initialisation. The bars of one lane come in the order of their ends. `lanes` must be lanes_of(setup).
+/// Reports bars to `observer`: for each loaded task, for each initialised buffer, and for the prefetch and the
+/// initialisation of each tile. The bars of one lane come in the order of their ends. `lanes` must be lanes_of(setup).
 void show_loading(const RunSetup& setup, const std::vector<GanttLane>& lanes, AnalysisObserver& observer);
 
 } // namespace rtexec::traces

@@ -1,4 +1,4 @@
-// Turns measured execution times into a profile, from which the command `check` computes its bounds.
+// Makes a profile from measured execution times. The command `check` computes its bounds from a profile.
 #pragma once
 
 #include <rtexec/profile.hpp>
@@ -14,12 +14,12 @@ namespace rtexec::traces {
 
 struct Measured {
   Profile profile;
-  std::vector<std::string> rules; // by task, a text that says how each WCET was derived
+  std::vector<std::string> rules; // by task; says how each WCET was derived
 };
 
-/// Derives WCETs as wcet/part_wcet.hpp defines. `before` is an earlier profile: the new executions are added to those
-/// of the same workloads in it. Returns bad_input if figures of a task are invalid, a task ran no job, the recording
-/// does not say what was measured, or `before` is of another machine or device.
+/// Derives WCETs by the rules of wcet/part_wcet.hpp. `before` is an earlier profile; the new executions are added to
+/// its executions of the same workloads. Returns bad_input if figures of a task are invalid, a task ran no job, the
+/// recording does not name the measured workloads, or `before` is of another machine or device.
 [[nodiscard]] Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& options,
                                                 const std::optional<Profile>& before = {});
 

@@ -8,7 +8,7 @@ std::string job_of(const TaskAnalysis& task, std::uint64_t job) {
 }
 
 /// Adds a breach if the stage exceeded its configured time. A part with a configured time of 0 is empty and is not
-/// checked: the plan charges the little time that it takes to every job.
+/// checked: its short time counts as overhead, which the plan adds to every job.
 void check(const TaskAnalysis& task, const StageAnalysis& stage, std::vector<Breach>& found) {
   if (!stage.configured || stage.configured == Duration(0) || stage.times.max <= *stage.configured ||
       stage.times.count == 0)

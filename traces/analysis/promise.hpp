@@ -1,4 +1,4 @@
-// Compares observations with promises.
+// Finds observations that exceed promised bounds.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -9,12 +9,13 @@
 namespace rtexec::traces {
 
 /// Returns all breaches: response times above the plan's bounds, missed deadlines of promised tasks, execution times
-/// above the configured WCETs, and reactions and ages of chains above their bounds. A breach that was observed is valid
-/// even if other events were lost.
+/// above the configured WCETs, and reactions and ages of chains above their bounds. An observed breach is valid even if
+/// other events were lost.
 [[nodiscard]] std::vector<Breach> breaches(const Analysis& analysis);
 
-/// Returns why no figure of the task is reliable; empty if its figures are. `beside_loss`: number of its jobs that ran
-/// while events were lost. `stream_missing`: a core's events are missing from the beginning to the end.
+/// Returns the reason why no figure of the task is reliable; empty if the figures are reliable. `beside_loss`: number
+/// of the task's jobs that ran while events were lost. `stream_missing`: true if a core's events are missing from the
+/// beginning to the end.
 [[nodiscard]] std::string why_invalid(const TaskAnalysis& task, std::uint64_t beside_loss, bool stream_missing);
 
 } // namespace rtexec::traces

@@ -87,7 +87,7 @@ void TaskStatistics::end(JobBreakdown&& job, Instant at) {
   if (!worst_ || job.response > worst_->response) worst_ = std::move(job);
 }
 
-/// If no job kept its deadline, returns the configured time for execution, and 0 for every other cause.
+/// If no job kept its deadline, returns the configured time for `execution`, and 0 for every other cause.
 Duration TaskStatistics::usual(const Share& share) const {
   const std::uint64_t in_time = completed_ - late_;
   if (in_time > 0)

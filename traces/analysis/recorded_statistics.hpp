@@ -29,38 +29,38 @@ class TaskStatistics {
 
   // The job in progress, and its state.
   std::optional<JobProgress> open;
-  Instant open_written{};    // when its release was recorded
-  Urgency latest;            // the job released last, which may have ended
-  bool contradicted = false; // its events contradict one another
+  Instant open_written{};    // writing time of the release's record
+  Urgency latest;            // the last released job, which may have ended
+  bool contradicted = false; // true if the events of `open` contradict each other
   bool device_failed = false;
-  bool left_between = false; // it left the device between two segments, and no segment will follow
+  bool left_between = false; // true if `open` left the device between two segments and executes no further segment
 
   struct Miss {
     policies::JobId job;
     Instant at{}, deadline{};
     friend bool operator==(const Miss&, const Miss&) = default;
   };
-  std::optional<Miss> miss_due; // the miss that must be recorded next, of the job that ended last
+  std::optional<Miss> miss_due; // the miss that must be recorded next; it belongs to the job that ended last
 
   Stage before, device, after;
   std::vector<Stage> layers;
   std::optional<Instant> layer_begun;
   std::uint64_t unknown = 0, unfinished = 0;
-  std::uint64_t dropped_results = 0; // results that its outputs did not accept
+  std::uint64_t dropped_results = 0; // results that the outputs of the task refused
   Duration longest_segment{0};
   std::uint64_t beside_loss = 0; // number of jobs during which events were lost
 
-  /// Notes the release of the task's next job, which `open` then describes.
+  /// Starts `open`, the task's next job, which was released.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);
   void end(JobBreakdown&& job, Instant at);
   void input(const Record& record, JobProgress& job);
   void skip(Instant nominal, policies::ReleaseReason reason);
-  /// Takes the record of a missed deadline. Returns true if a miss of `job` is due (`miss_due`); if the instants of the
-  /// record differ from it, the job counts as unknown.
+  /// Processes the record of a missed deadline. Returns true if a miss of `job` is due (`miss_due`). If `at` or
+  /// `deadline` differs from the due miss, counts the job as unknown.
   [[nodiscard]] bool take_miss(policies::JobId job, Instant at, Instant deadline);
   void end_run() { unknown += std::exchange(miss_due, {}).has_value(); }
-  /// Counts an event of `job`, which is not in progress: its release is missing, or it has ended. Has no effect before
-  /// the first recorded release.
+  /// Counts an event of `job`, which is not in progress: the job's release is missing, or the job has ended. Has no
+  /// effect before the first recorded release.
   void count_unexpected(policies::JobId job);
   void forget_open() {
     open.reset();
@@ -80,7 +80,7 @@ class TaskStatistics {
   std::uint64_t preemptions_ = 0;
   std::uint64_t released_ = 0, completed_ = 0, late_ = 0, aborted_ = 0, failed_ = 0;
   DistributionBuilder latency_, inter_arrival_, input_age_, input_delay_;
-  InputAnalysis inputs_; // the counts; the times are in input_age_ and input_delay_
+  InputAnalysis inputs_; // only the counts; the times are in input_age_ and input_delay_
   Stage response_;
   std::array<Duration, causes> total_{}, longest_{};
   std::array<std::array<Duration, Share::places>, causes> total_in_time_{};

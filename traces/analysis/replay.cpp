@@ -11,7 +11,7 @@ using policies::Action;
 using policies::Event;
 using policies::JobId;
 
-/// Returns as much of the plan as the scheduler core needs.
+/// Returns the part of the plan that the scheduler core needs.
 Plan plan_of(const RunSetup& setup) {
   Plan plan;
   plan.order = setup.order;
@@ -53,7 +53,7 @@ bool can_stream(const TaskSetup& task) {
   return reads.size() == task.segments && before.end == task.swap_slots && task.stream->ring <= task.swap_slots;
 }
 
-/// Returns why the scheduler core cannot be built from `setup`; empty if it can.
+/// Returns the reason why the scheduler core cannot be built from `setup`; empty if it can be built.
 std::string why_not(const RunSetup& setup) {
   if (setup.tasks.empty()) return "the recording does not contain the tasks";
   if (!setup.clients.empty()) return "decisions of a daemon are not recorded";
@@ -82,14 +82,14 @@ std::string why_not(const RunSetup& setup) {
 bool of_transfer(Action::Kind kind) { return kind == Action::Kind::copy_in || kind == Action::Kind::copy_out; }
 bool on_engine(Action::Kind kind) { return kind == Action::Kind::start_execution || of_transfer(kind); }
 
-/// True if the record is about the ordered `action`. At the end of an execution segments are not compared: the record
-/// names none, and a failed execution may end in any.
+/// True if `record` has the subject of `action`. Segments are not compared at the end of an execution, because the
+/// record names no segment and a failed execution may end in any segment.
 bool same_subject(const Action& action, const Record& record) {
   if (of_transfer(action.kind)) return action.transfer == record.transfer && action.job == record.job;
   return action.job == record.job && (record.kind == RecordKind::device_end || action.segment == record.segment);
 }
 
-/// True if the core's input equals the end that an engine recorded.
+/// True if `input`, an input of the core, equals `told`, the end that an engine recorded.
 bool same_end(const Event& told, const Event& input) {
   if (told.now != input.now || told.kind != input.kind) return false;
   if (input.kind == Event::Kind::copied_in || input.kind == Event::Kind::copied_out)
@@ -167,7 +167,7 @@ void Replay::take_action(const Record& record) {
 
 // ---- causes and effects of decisions ----
 
-/// Expects a separate start by the engine for the action's segment, and for each segment committed behind it.
+/// Adds the expected starts on the engine: one for the action's segment, and one for each segment committed after it.
 void Replay::expect_start(const Action& action) {
   if (!released_ || !on_engine(action.kind)) return;
   Engine& engine = action.beside ? beside_ : this->engine(action.kind);
@@ -179,8 +179,8 @@ void Replay::expect_start(const Action& action) {
   }
 }
 
-/// Returns the engine of an action. Executions have two engines: the result is the second one (`beside_`) if it has
-/// work of `job`, otherwise the first.
+/// Returns the engine of an action. For an execution, returns the second compute engine (`beside_`) if that engine has
+/// work of `job`, otherwise the first compute engine.
 Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
   const bool beside =
       kind == Action::Kind::start_execution && ((!beside_.ordered.empty() && beside_.ordered.front().job == job) ||
@@ -189,7 +189,7 @@ Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
   return beside ? beside_ : engine(kind);
 }
 
-/// Checks an input of the core: the thread or engine that caused it must have recorded the same event.
+/// Checks an input of the core: the thread or engine that caused the input must have recorded an equal event.
 void Replay::check_cause(const Event& input) {
   if (!released_) return;
   if (input.kind == Event::Kind::job_withdrawn) return;
@@ -212,7 +212,7 @@ void Replay::check_cause(const Event& input) {
   ended.pop_front();
 }
 
-/// Takes the device request of a job that has ended its first part. It must be the next request that the core receives.
+/// Processes the device request of a job that has ended its first part. The core must receive this request next.
 void Replay::take_request(const Record& record) {
   const auto ready = ready_.find(record.job.task);
   if (ready == ready_.end() && next_input_ == 0) return begin_in_the_middle();
@@ -242,7 +242,8 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (next_input_ == 0) return begin_in_the_middle();
   if (record.kind == RecordKind::device_end && !record.ok && left_ == record.job) return left_.reset();
   Engine& engine = engine_of(kind, record.job);
-  if (!engine.under_way && !record.ok && !engine.ordered.empty()) { // the engine refused the action before it began
+  if (!engine.under_way && !record.ok &&
+      !engine.ordered.empty()) { // the engine refused the action before the action began
     engine.under_way = engine.ordered.front();
     engine.ordered.pop_front();
   }
@@ -252,7 +253,8 @@ void Replay::end(Action::Kind kind, const Record& record) {
   if (!same_subject(*engine.under_way, record))
     return differ("'" + text(*engine.under_way) + "' is running, but the recorded end is for " + text(record.job));
   engine.under_way.reset();
-  if (record.kind == RecordKind::device_end && !record.ok) { // the orders behind it do not begin either
+  if (record.kind == RecordKind::device_end &&
+      !record.ok) { // the orders behind the failed execution do not begin either
     engine.failed = record.job;
     std::erase_if(engine.ordered, [&](const Action& action) { return action.job == record.job; });
   }

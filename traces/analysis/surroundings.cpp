@@ -9,8 +9,9 @@ namespace {
 
 constexpr Duration idle = std::chrono::milliseconds(10);
 constexpr std::size_t max_groups = 64;
-constexpr std::size_t max_cores = 8192;      // a damaged recording may contain any number
-constexpr std::uint32_t others = UINT32_MAX; // the group of all executions that found no group left
+constexpr std::size_t max_cores = 8192; // a damaged recording may contain any number
+// The group of all executions after the maximum number of groups was reached
+constexpr std::uint32_t others = UINT32_MAX;
 // Groups of the factor `neighbour`
 constexpr std::uint32_t nobody = 0, preempted = 1, first_neighbour = 2;
 // Concurrent work, as bits; the groups of the factor `beside`

@@ -1,6 +1,6 @@
-// The circumstances of each execution of a part: the time since the last one, the previous user of its core or of the
-// device, concurrent work, and the clock. Counts execution times by each of these factors, in memory that does not grow
-// with the recording.
+// The circumstances of each execution of a part: the time since its previous execution, the previous user of its core
+// or of the device, concurrent work, and the clock. Counts execution times by each of these factors. The memory does
+// not grow with the recording.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -23,7 +23,7 @@ constexpr std::size_t parts = 3;
 struct PartExecution {
   policies::JobId job;
   Part part{};
-  unsigned core = 0; // of a CPU part
+  unsigned core = 0; // the core of a CPU part
   Instant begin{}, end{};
   Duration took{0}; // CPU time of a CPU part, executed time of the device part
 };
@@ -34,13 +34,13 @@ class Surroundings {
   explicit Surroundings(const RunSetup& setup) : setup_(setup), accounts_(setup.tasks.size()) {}
 
   /// Adds an execution. Executions come in the order of their ends, except for small delays between threads. `timeline`
-  /// must know all work that overlaps the execution.
+  /// must contain all work that overlaps the execution.
   void add(const PartExecution& execution, const Timeline& timeline);
   void see_clock(const Record& record) { clocks_.see(record); }
-  /// Takes a core_stolen record: the time that a hypervisor took from a core. It comes after the executions that it may
-  /// concern.
+  /// Processes a core_stolen record: time that a hypervisor took from a core. The record comes after the executions
+  /// that it may concern.
   void see_theft(const Record& record);
-  /// Adds an execution that ended without a result: it still precedes later ones.
+  /// Adds an execution that ended without a result. Only later executions use it, as the execution before them.
   void add_failed(const PartExecution& execution) { note_end(execution); }
 
   [[nodiscard]] std::vector<FactorAnalysis> factors_of(std::uint32_t task, Part part) const;
@@ -57,7 +57,7 @@ class Surroundings {
     std::uint64_t above_wcet = 0;
     DistributionBuilder times;
   };
-  /// The counts of one part of a task.
+  /// The execution counts of one part of a task.
   struct PartAccount {
     std::array<std::vector<Group>, factors> groups;
     std::optional<Instant> last_end;

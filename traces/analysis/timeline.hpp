@@ -1,4 +1,5 @@
-// The users of each resource (cores, the device, copy engines) over time, as far back as unfinished jobs need it.
+// The users of each resource (cores, the device, copy engines) over time, since the release of the oldest unfinished
+// job.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -16,7 +17,7 @@ namespace rtexec::traces {
 
 enum class Direction : std::uint8_t { in, out };
 
-/// The order of jobs on the device. A smaller value is more urgent.
+/// A job's place in the order of jobs on the device. A smaller value is more urgent.
 struct Urgency {
   std::uint32_t device_class = 1;
   std::uint32_t rank = 0;
@@ -25,23 +26,24 @@ struct Urgency {
   friend auto operator<=>(const Urgency&, const Urgency&) = default;
 };
 
-/// A CPU part on its core, from its begin to its end, including the time in which others preempted it.
+/// A CPU part on its core, from its begin to its end, including the time in which other threads preempted it.
 struct CorePart {
   policies::JobId job;
   std::uint32_t rank = 0; // core rank
 };
 
 /// An interval in which a job executes on the device. A job that is preempted between its segments has several
-/// intervals. Each consists of segments between which no other job had the device.
+/// intervals. An interval consists of segments between which no other job had the device.
 struct Execution {
   Urgency of;
-  std::optional<Duration> executed; // in all intervals of the job; set in the last one, once that has ended
-  bool beside = false;              // it was started to co-run with another execution
+  /// Executed time in all intervals of the job; set in the job's last interval, after that interval's end
+  std::optional<Duration> executed;
+  bool beside = false; // true if the job was started to co-run with another execution
 };
 
 struct ChunkTransfer {
   policies::Transfer transfer;
-  Urgency of; // the job that the transfer is for
+  Urgency of; // the job for which the transfer is made
 };
 
 class Timeline {
@@ -55,7 +57,7 @@ class Timeline {
     History<policies::JobId> pending; // from the decision to move a chunk until the move begins
   };
 
-  History<Execution> executions;     // two at once if jobs co-run
+  History<Execution> executions;     // at most one is open, or two if jobs co-run
   std::array<CopyEngine, 2> engines; // by Direction
   std::map<unsigned, Core> cores;
 

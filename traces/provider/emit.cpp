@@ -1,5 +1,5 @@
-// The translation unit that holds the probes of the LTTng provider `rtexec`, and the functions of emit.hpp, which hide
-// its macros.
+// The only translation unit with the probes of the LTTng provider `rtexec`. It implements the functions of emit.hpp,
+// which hide LTTng's macros.
 #include "traces/emit.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // clang-format off
-// The tracepoints of the provider `rtexec`, made of the table traces/events.inc, in the form that LTTng-UST reads
-// several times over. Included by emit.cpp alone, which includes the types used here first.
+// The tracepoints of the provider `rtexec`, generated from the table traces/events.inc. LTTng-UST reads this file
+// several times. Only emit.cpp includes this file, after the types that it uses.
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER rtexec
 

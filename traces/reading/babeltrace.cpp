@@ -14,8 +14,8 @@ namespace rtexec::traces {
 namespace {
 
 constexpr const char* class_name = "fs";
-constexpr unsigned max_seconds = 60; // maximum time for opening a trace in a child process
-constexpr char answered = '.';       // precedes each answer, so that an empty answer is distinct from none
+constexpr unsigned max_seconds = 60; // maximum time in seconds for opening a trace in a child process
+constexpr char answered = '.';       // begins each answer of the child, so that an empty answer differs from no answer
 
 } // namespace
 
@@ -47,7 +47,7 @@ std::string answer_of_child(const std::function<std::string()>& ask) {
 std::string take_last_error() {
   const bt_error* error = bt_current_thread_take_error();
   if (!error) return "";
-  constexpr std::size_t most = 500; // characters; the message may quote the trace
+  constexpr std::size_t most = 500; // maximum number of characters; the message may quote the trace
   std::string text = config::printable(bt_error_cause_get_message(bt_error_borrow_cause_by_index(error, 0)), most);
   bt_error_release(error);
   return text;

@@ -19,8 +19,8 @@ template <class Value> constexpr bool is_outcome = std::same_as<Value, Status>;
 template <class Value> constexpr bool is_labelled = std::is_enum_v<Value> || is_outcome<Value>;
 template <class Value> constexpr bool is_text = std::same_as<Value, const char*>;
 
-/// Returns the value that a label of an enumeration means. For an outcome this is 0 if it is "ok", else the error plus
-/// 1.
+/// Returns the value that an enumeration's label stands for. For an outcome this is 0 if the label is "ok", otherwise
+/// the error's value plus 1.
 template <class Value> std::int64_t meaning(std::string_view label) {
   if constexpr (is_outcome<Value>) {
     if (label == "ok") return 0;
@@ -50,7 +50,7 @@ template <class Value> std::vector<Part::Label> labels_of(const bt_field_class* 
   return all;
 }
 
-/// Returns how the field's class holds a Value; absent if it cannot.
+/// Returns how the class of a field stores a Value; `absent` if the class cannot store it.
 template <class Value> Part part_of(const bt_field_class* field, std::uint64_t index) {
   const auto type = bt_field_class_get_type(field);
   if ((is_text<Value> || is_labelled<Value>)&&type == BT_FIELD_CLASS_TYPE_STRING)
@@ -65,7 +65,7 @@ template <class Value> Part part_of(const bt_field_class* field, std::uint64_t i
   return {};
 }
 
-/// Looks up where the parts of an event's fields are stored in events of its class.
+/// Finds where events of a class store the parts of an event's fields.
 struct Finder {
   const bt_field_class* payload; // may be null
   std::vector<Part>& parts;
@@ -98,10 +98,10 @@ void set(std::optional<std::uint32_t>& value, std::int64_t raw) {
 void set(std::optional<Duration>& value, std::int64_t raw) {
   if (raw >= 0) value = Duration(raw);
 }
-void set(policies::Event& request, std::int64_t deadline) { // call after setting its kind
+void set(policies::Event& request, std::int64_t deadline) { // must be called after the kind of `request` is set
   if (request.kind == policies::Event::Kind::job_requested) request.deadline = Instant(Duration(deadline));
 }
-/// Sets an outcome. A label that is not known counts as a failure of the device.
+/// Sets an outcome. An unknown label counts as device_fault.
 void set(Status& value, std::int64_t raw) {
   if (raw != 0) value = Unexpected(raw < 0 ? Errc::device_fault : static_cast<Errc>(raw - 1));
 }
@@ -119,13 +119,13 @@ std::int64_t label_of(const Part& part, std::uint64_t raw) {
 
 constexpr std::size_t longest_text = 4096;
 
-/// Fills the parts of an event, in their order. Makes texts printable, since tables, pictures and files will show them.
-/// The texts live as long as the filler.
+/// Fills the parts of an event, in their order. Makes texts printable, because tables, pictures and files show them.
+/// The texts are valid while the filler exists.
 struct Filler {
   const bt_field* payload;
   const Part* next;
   std::forward_list<std::string> texts{};
-  bool unknown_step = false; // a scheduler step from a version that this one does not know
+  bool unknown_step = false; // true for a scheduler step that this version of rtexec does not know
 
   template <class Value> void operator()(const char*, Value& value) {
     const Part& part = *next++;
@@ -151,7 +151,7 @@ struct Filler {
   }
 };
 
-/// Copies into the record the fields that it keeps of an event.
+/// Copies into the record those fields of an event that a record has.
 template <class Event> void keep(Record& record, const Event& event) {
   if constexpr (requires { event.job; }) record.job = event.job;
   if constexpr (requires { event.task; }) record.job.task = event.task;

@@ -1,5 +1,6 @@
-// Turns events of libbabeltrace2 into the structs of traces/events.hpp, and those into records and the set-up of the
-// run. The fields of each class of events are looked up once. An event then costs one or two calls per field.
+// Turns events of libbabeltrace2 into the structs of traces/events.hpp. From these structs it makes records and the
+// set-up of the run. The fields of each class of events are looked up once. Then each field of an event costs one or
+// two calls.
 #pragma once
 
 #include "traces/reading/merge.hpp"
@@ -17,7 +18,7 @@ namespace rtexec::traces {
 
 class EventDecoder final : public EventSink {
  public:
-  /// Passes set-up events to `setup`, and every event, including those without a record, to `handler`. Both must
+  /// `setup` receives set-up events. `handler` receives every event, including events without a record. Both must
   /// outlive this object.
   EventDecoder(RunSetup& setup, RecordHandler& handler) : setup_(setup), handler_(handler) {}
 
@@ -25,14 +26,14 @@ class EventDecoder final : public EventSink {
   void loss(const Loss& loss) override { handler_.loss(loss); }
   [[nodiscard]] bool stops() const override { return handler_.stops(); }
 
-  /// Returns a note on the fields that the recording lacks, because another version of rtexec wrote it. They keep their
-  /// defaults. Empty if there are none.
+  /// Returns a note on the fields that the recording lacks because another version of rtexec wrote it; empty if it
+  /// lacks no field. Missing fields keep their defaults.
   [[nodiscard]] std::string note() const;
 
-  /// The way in which one class of events stores a part of a field. A field of events.hpp has one or more parts.
+  /// Says how one class of events stores a part of a field. A field of events.hpp has one or more parts.
   struct Part {
     enum class Type : std::uint8_t { absent, is_signed, is_unsigned, is_enumeration, is_text };
-    /// A range of an enumeration's values, and the meaning of their label.
+    /// A range of an enumeration's values, and the value that the range's label stands for.
     struct Label {
       std::uint64_t lower, upper;
       std::int64_t value;
@@ -46,7 +47,7 @@ class EventDecoder final : public EventSink {
  private:
   /// The decoder of one class of events.
   struct Class {
-    // null: the event is not rtexec's
+    // null: the event is not an event of rtexec
     void (EventDecoder::*decode)(const Class& type, const bt_field* payload) = nullptr;
     RecordKind kind = RecordKind::other;
     std::vector<Part> parts;

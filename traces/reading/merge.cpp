@@ -16,8 +16,8 @@ Instant instant(const bt_clock_snapshot* clock) {
   return Instant(Duration(static_cast<std::int64_t>(bt_clock_snapshot_get_value(clock))));
 }
 
-/// Returns the time at which the message was written, or at which the loss that it reports began. Returns nullopt for
-/// other messages.
+/// Returns the time at which the message was written, or the begin of the loss that the message reports. Returns
+/// nullopt for messages without a time.
 std::optional<Instant> time_of(const bt_message* message) {
   switch (bt_message_get_type(message)) {
   case BT_MESSAGE_TYPE_EVENT: return instant(bt_message_event_borrow_default_clock_snapshot_const(message));
@@ -63,14 +63,14 @@ class Stream {
 
   [[nodiscard]] const bt_message* message() const { return messages_[next_]; }
   [[nodiscard]] Instant time() const { return time_; }
-  /// Returns the name of the stream's file; known once there has been a message.
+  /// Returns the name of the stream's file; empty before the stream's first message.
   [[nodiscard]] const std::string& name() const { return name_; }
-  /// Returns why the stream ended early; empty if it did not.
+  /// Returns the reason why the stream ended early; empty if it did not end early.
   [[nodiscard]] const std::string& error() const { return error_; }
 
-  /// Advances to the first message with a time. Returns false if there is none.
+  /// Advances to the first message with a time. Returns false if there is no such message.
   [[nodiscard]] bool begin() { return find(); }
-  /// Advances to the next message with a time. Returns false if there is none.
+  /// Advances to the next message with a time. Returns false if there is no such message.
   [[nodiscard]] bool advance() {
     drop();
     return find();
@@ -96,8 +96,8 @@ class Stream {
     }
   }
 
-  /// Fetches the next messages. An iterator that fails first returns the messages that it has. Its error is already set
-  /// then, and libbabeltrace2 accepts no call before the error is taken.
+  /// Fetches the next messages. If an iterator fails, it first returns the messages that it already has. Its error is
+  /// already set at that moment, and libbabeltrace2 accepts no further call before the error is taken.
   bool fill() {
     next_ = count_ = 0;
     if (!error_.empty()) return false;
@@ -121,7 +121,7 @@ class Stream {
   std::string name_, error_;
 };
 
-/// Returns nullopt if the trace does not relate its clock to the epoch.
+/// Returns the time of the event by the wall clock, or nullopt if the trace does not relate its clock to the epoch.
 std::optional<std::chrono::sys_time<Duration>> wall_clock_of(const bt_message* event) {
   const bt_clock_snapshot* clock = bt_message_event_borrow_default_clock_snapshot_const(event);
   std::int64_t since_epoch = 0;
@@ -139,7 +139,7 @@ std::string host_of(const bt_message* event) {
   return name && bt_value_is_string(name) ? bt_value_string_get(name) : "";
 }
 
-/// True for a stream of the set-up, whose events are emitted once: a gap there loses no event of the run.
+/// True for a stream of the set-up, whose events are emitted once. A gap in such a stream loses no event of the run.
 bool of_setup(const std::string& stream) { return stream.starts_with("setup_"); }
 
 class Merge {
@@ -155,7 +155,7 @@ class Merge {
         summary_.notes.push_back("stream " + config::printable(gap.stream) + " " + gap.what);
         if (!of_setup(gap.stream)) lose({});
       }
-    std::vector<Stream*> order; // a heap, the earliest on top
+    std::vector<Stream*> order; // a heap; the stream with the earliest message is on top
     for (Stream& stream : streams_)
       if (stream.begin()) order.push_back(&stream);
       else end(stream);
@@ -182,10 +182,10 @@ class Merge {
   [[nodiscard]] ReadSummary summary() && { return std::move(summary_); }
 
  private:
-  /// A total order: the same trace gives the same sequence.
+  /// A total order, so that equal traces give equal sequences of events.
   static bool later(const Stream* a, const Stream* b) { return a->time() != b->time() ? a->time() > b->time() : a > b; }
 
-  /// Notes which events were overwritten, and which were not yet written.
+  /// Adds notes on the events that were overwritten, and on the events that were not written yet.
   void note_limits() {
     if (from_ != Instant::min())
       summary_.notes.emplace_back(
@@ -300,7 +300,7 @@ const bt_component_sink* add_sink(bt_graph* graph, Ports ports) {
   return sink;
 }
 
-/// Connects each output port of `source` to its own input port of `sink`.
+/// Connects each output port of `source` to a separate input port of `sink`.
 bool connect(bt_graph* graph, const bt_component_source* source, const bt_component_sink* sink) {
   for (std::uint64_t i = 0; i < bt_component_source_get_output_port_count(source); ++i)
     if (bt_graph_connect_ports(graph, bt_component_source_borrow_output_port_by_index_const(source, i),
@@ -313,7 +313,7 @@ bool connect(bt_graph* graph, const bt_component_source* source, const bt_compon
 bool run(bt_graph* graph, const bt_component_source* source, Merge& merge) {
   const std::uint64_t streams = bt_component_source_get_output_port_count(source);
   if (streams == 0) {
-    merge.run(); // reports the gaps
+    merge.run(); // also reports the gaps
     return true;
   }
   const bt_component_sink* sink = add_sink(graph, {&merge, streams});

@@ -1,6 +1,6 @@
-// Merges the events of all streams of a trace in order of time. Each stream has an input port of its own, and the merge
-// happens here, which costs less than libbabeltrace2's muxer. A stream that cannot be read further ends alone, and the
-// others go on.
+// Merges the events of all streams of a trace in order of time. Each stream has its own input port, and this code
+// merges the streams, which costs less than libbabeltrace2's muxer. If a stream becomes unreadable, only that stream
+// ends; the reading of all other streams continues.
 #pragma once
 
 #include "traces/reading/reader.hpp"

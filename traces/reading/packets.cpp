@@ -21,7 +21,7 @@ namespace {
 
 using State = StreamFile::State;
 
-/// A regular file. Other kinds are refused, since reading a pipe in the folder may never end.
+/// A regular file. Other kinds of files are refused, because reading a pipe in the folder may never end.
 class File {
  public:
   explicit File(const std::filesystem::path& path)
@@ -31,10 +31,10 @@ class File {
     else if (!S_ISREG(status.st_mode)) problem_ = "it is not a regular file";
     else size_ = static_cast<std::uint64_t>(status.st_size);
   }
-  /// Returns why the file cannot be read; empty if it can.
+  /// Returns the reason why the file cannot be read; empty if the file can be read.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Fills `to` from `offset`. True if all of it could be read.
+  /// Fills `to` with the bytes from `offset` on. True if `to` was filled completely.
   [[nodiscard]] bool read(std::span<unsigned char> to, std::uint64_t offset) const {
     return problem_.empty() &&
            ::pread(descriptor_.get(), to.data(), to.size(), static_cast<off_t>(offset)) == std::ssize(to);
@@ -54,9 +54,10 @@ template <class T> T load(const unsigned char* from, bool big_endian) {
   else return __builtin_bswap64(value);
 }
 
-/// The header of an LTTng packet: magic, trace, stream class and instance; times of begin and end, sizes, number.
+/// The header of an LTTng packet: magic number, trace UUID, stream class and instance; begin and end times, sizes,
+/// packet number.
 struct Header {
-  // The first `identity` bytes, but for the magic, are the same in all packets of a stream
+  // The first `identity` bytes, except for the magic number, are equal in all packets of a stream
   static constexpr std::size_t identity = 32, bytes = 72;
   std::array<unsigned char, bytes> raw{};
 
@@ -82,7 +83,8 @@ struct Header {
   }
 };
 
-/// LTTng's index file. It is big endian and begins with four 32-bit words, the last of which is the length of an entry.
+/// LTTng's index file. It is big-endian and begins with four 32-bit words; the last of these words is the length of an
+/// entry.
 class Index {
  public:
   explicit Index(const std::filesystem::path& path) {
@@ -115,7 +117,7 @@ class Index {
   bool there_ = false;
 };
 
-/// Describes a file whose first `whole` bytes are whole packets, and whose other bytes are not.
+/// Describes a damaged file: `whole` bytes at its begin consist of complete packets, and the bytes behind them do not.
 StreamFile cut(std::uint64_t whole, std::string what, std::optional<Mend> mend = {}, std::uint64_t rest = 0) {
   StreamFile file;
   file.state = whole + rest > 0 ? State::damaged : State::useless;
@@ -126,7 +128,7 @@ StreamFile cut(std::uint64_t whole, std::string what, std::optional<Mend> mend =
   return file;
 }
 
-/// Describes a file that ends with an incomplete packet, of which `left` bytes are there.
+/// Describes a file that ends with an incomplete packet. `left` is the number of bytes of that packet in the file.
 StreamFile cut_packet(std::uint64_t offset, const Header& header, std::uint64_t left) {
   constexpr std::uint64_t context = 84; // end of the longest packet context that LTTng writes
   const std::uint64_t content = std::min(header.content_bits(), left * 8) / 8;
@@ -185,7 +187,7 @@ StreamFile inspect(const std::filesystem::path& path, const std::filesystem::pat
 
 std::string damage_of_metadata(const std::filesystem::path& path) {
   constexpr std::uint32_t magic = 0x75D11D57;
-  constexpr std::size_t head = 37; // magic, trace, checksum, sizes of content and packet, five bytes
+  constexpr std::size_t head = 37; // magic number, trace UUID, checksum, sizes of content and packet, five bytes
   const File file(path);
   if (!file.problem().empty()) return file.problem();
   const std::uint64_t size = file.size();

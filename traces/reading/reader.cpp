@@ -25,7 +25,7 @@ const bt_field* field_of(const bt_event* event, const char* name) {
   return payload ? bt_field_structure_borrow_member_field_by_name_const(payload, name) : nullptr;
 }
 
-/// Reads the set-up only: it stops at the first job, unless a daemon's clients are in the recording.
+/// Reads only the set-up: stops at the first job, unless the recording contains clients of a daemon.
 class SetupOnly final : public RecordHandler {
  public:
   explicit SetupOnly(const RunSetup& setup) : setup_(setup) {}
@@ -38,7 +38,7 @@ class SetupOnly final : public RecordHandler {
   bool jobs_ = false;
 };
 
-/// Passes on each event without decoding it.
+/// Passes each event on without decoding it.
 class EventReader final : public EventSink {
  public:
   explicit EventReader(const std::function<void(const RecordedEvent&)>& each) : each_(each) {}

@@ -1,6 +1,6 @@
-// Reads a recorded trace (CTF) back in order of time, in constant memory: decoded into records and the set-up of the
-// run, or event by event. A damaged trace is read as far as possible, each stream to its own end. The summary names the
-// missing parts.
+// Reads a recorded trace (CTF) in order of time and in constant memory. Either decodes the trace into records and the
+// set-up of the run, or passes the events on one by one. A damaged trace is read as far as possible; each stream is
+// read to its own end. The summary names the missing parts.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,11 +22,11 @@ struct bt_event; // type of libbabeltrace2
 
 namespace rtexec::traces {
 
-/// Events that happened and are not in the trace: events that a full buffer refused, packets that were never written,
-/// and the lost parts of a damaged file. Events that a flight recorder overwrote before its first packet do not count
-/// as lost.
+/// A loss of events: they happened, but the trace does not contain them. Causes are full buffers, packets that were
+/// never written, and the lost parts of a damaged file. Events that a flight recorder overwrote before its first packet
+/// do not count as lost.
 struct Loss {
-  /// The interval in which the events happened. min() and max() stand for the beginning and the end of the recording
+  /// The interval in which the lost events happened. min() means the beginning, max() the end of the recording
   Instant from = Instant::min(), to = Instant::max();
   std::uint64_t events = 0, packets = 0; // both 0: the number is unknown
 };
@@ -42,7 +42,7 @@ class RecordHandler {
   virtual void record(const Record& record) = 0;
   /// Called when the time of the records reaches the begin of the loss.
   virtual void loss(const Loss& loss) = 0;
-  /// Checked before each event: true ends the reading.
+  /// Checked before each event. If true, the reading ends.
   [[nodiscard]] virtual bool stops() const { return false; }
 
  protected:
@@ -52,29 +52,29 @@ class RecordHandler {
 struct ReadSummary {
   std::uint64_t events = 0;
   Losses lost;               // losses whose number is known
-  bool lost_unknown = false; // more was lost, but the number is unknown
+  bool lost_unknown = false; // true if events of unknown number were lost besides `lost`
   Instant first{}, last{};   // times of the first and of the last event
-  std::string host;          // host that recorded the trace; empty: unknown
+  std::string host;          // the host on which the trace was recorded; empty: unknown
   /// The time of the first event by that host's wall clock
   std::optional<std::chrono::sys_time<Duration>> began;
-  /// Notes on what is missing from the trace, or was unknown to the version that recorded it
+  /// Notes on missing parts of the trace, and on fields that the recording version of rtexec did not know
   std::vector<std::string> notes;
 };
 
 /// Reads the trace in `folder`. Fills `setup` from the set-up events, which all come before the first job_release.
-/// Passes each event to `handler`. Set-up events and events of other programs have RecordKind::other. Returns bad_input
-/// if there is no trace, there are several, or nothing can be read. Returns refused if libbabeltrace2 lacks its
-/// plug-ins, or there is no room for the temporary copy of a damaged file. Returns cancelled if `handler` stopped the
-/// reading.
+/// Passes each event to `handler`; set-up events and events of other programs have RecordKind::other. Returns bad_input
+/// if there is no trace, if there are several traces, or if nothing can be read. Returns refused if libbabeltrace2
+/// lacks its plug-ins, or if there is no space for the temporary copy of a damaged file. Returns cancelled if `handler`
+/// stopped the reading.
 [[nodiscard]] Result<ReadSummary> read_records(const std::filesystem::path& folder, RunSetup& setup,
                                                RecordHandler& handler);
 
-/// Like read_records(), but also accepts a daemon's recording, in which tasks come later: it first reads all of the
-/// set-up. May be called any number of times with the same `setup`.
+/// Reads a trace as read_records() does, but also accepts a daemon's recording, in which tasks come later: reads all
+/// set-up events first. May be called any number of times with the same `setup`.
 [[nodiscard]] Result<ReadSummary> read_with_setup(const std::filesystem::path& folder, RunSetup& setup,
                                                   RecordHandler& handler);
 
-/// A recorded event. It and its texts are valid only during the call that receives it.
+/// A recorded event. The event and its texts are valid only during the call that receives the event.
 class RecordedEvent {
  public:
   RecordedEvent(const bt_event* event, Instant time);
@@ -83,8 +83,8 @@ class RecordedEvent {
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   /// Returns the time of recording, on CLOCK_MONOTONIC.
   [[nodiscard]] Instant time() const noexcept { return time_; }
-  /// Return nullopt if the event has no such field, or one of another type. An enumeration can be read as an integer,
-  /// and as a text if its value has a name.
+  /// Returns nullopt if the event has no such field, or if the field has another type. An enumeration can be read as an
+  /// integer, and also as a text if its value has a name.
   [[nodiscard]] std::optional<std::int64_t> integer(const char* field) const;
   [[nodiscard]] std::optional<std::string_view> text(const char* field) const;
 

@@ -1,5 +1,5 @@
-// A decoded event, the input of analysis, replay and pictures. It is plain data, so that a test can write recordings by
-// hand.
+// A decoded event, the input of analysis, replay and pictures. Plain data, so that a test can build recordings without
+// a trace.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -20,16 +20,16 @@ enum class RecordKind : std::uint8_t {
   other,
 };
 
-/// Besides `kind` and `time`, a record has the fields of its event under the same names, with four exceptions. `actual`
-/// of job_release is `at`, `outcome` is `ok`, sizes are `bytes`, and a task without a job is `job.task`.
+/// A record has `kind`, `time`, and the fields of its event under their names in events.inc. There are four exceptions:
+/// `actual` of job_release is `at`, `outcome` is `ok`, sizes are `bytes`, and a task without a job is `job.task`.
 struct Record {
   RecordKind kind = RecordKind::other;
-  bool ok = true;         // the outcome was a success
-  std::uint32_t core = 0; // core that the event is about, not the core that wrote it
+  bool ok = true;         // true if the outcome was a success
+  std::uint32_t core = 0; // the core that the event concerns, not the core that wrote the event
   std::uint32_t layer = 0;
   std::uint32_t segment = 0;
   std::uint64_t sequence = 0;
-  /// The time of writing; in a simulated run it differs from the simulated time of the event
+  /// The time of writing. In a simulated run it differs from `at`, the simulated time
   Instant time{};
   Instant at{};
   Instant nominal{}, deadline{};
@@ -39,8 +39,8 @@ struct Record {
   Duration response{0};
   std::uint64_t bytes = 0;
   Frequency frequency, memory_frequency;
-  std::uint32_t limits = 0; // bits of a device_clock
-  bool computes = false;    // the core runs the compute engine
+  std::uint32_t limits = 0; // bits of device_clock's field `limits`
+  bool computes = false;    // true if the compute engine's thread runs on `core`
   Instant since{};
   Duration stolen{0};
   Instant sampled{};

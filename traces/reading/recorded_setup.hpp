@@ -1,4 +1,4 @@
-// A recording's description of its run, from the events before the first job.
+// The set-up of a recorded run, from the events before the first job.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct TileSetup {
   friend bool operator==(const TileSetup&, const TileSetup&) = default;
 };
 
-/// The first contents of a buffer: the time of their initialisation, and the tiles if a GPU initialised them.
+/// A buffer that got its first contents: the time of the initialisation, and the tiles if a GPU initialised the buffer.
 struct ContentsSetup {
   Bytes size;
   TimeInterval made{};
@@ -44,11 +44,11 @@ struct TaskSetup {
   Duration period{0}, deadline{0}, offset{0};
   unsigned core = 0;
   unsigned core_rank = 0;   // 0 is the most urgent CPU part of all tasks
-  unsigned device_rank = 0; // see DeviceScheduler
+  unsigned device_rank = 0; // the smallest rank is the most urgent; see DeviceScheduler
   std::uint32_t device_class = 1;
   std::uint32_t segments = 1;              // number of segments of the device part
   std::optional<Duration> longest_segment; // maximum execution time of a segment
-  Wcet wcet;                               // configured
+  Wcet wcet;                               // the configured WCET
   Duration ready_by{0}, device_done_by{0};
   std::optional<Duration> response_bound;
   std::uint32_t swap_slots = 0;
@@ -60,9 +60,9 @@ struct TaskSetup {
   std::string workload;            // fingerprint of the workload that ran
   std::vector<std::string> tuning; // tuning that the workload used (config/profile_file.hpp)
   std::vector<std::string> layers;
-  std::optional<TimeInterval> loaded;  // when the task got its memory and was prepared for the device
-  std::vector<ContentsSetup> contents; // first contents made during that time
-  /// Returns the WCET on the device, alone or co-running with another job, whichever is longer.
+  std::optional<TimeInterval> loaded;  // the time of loading: the task got its memory and was prepared for the device
+  std::vector<ContentsSetup> contents; // the buffers that were initialised during that time
+  /// Returns the device WCET: the larger of the WCET alone and the WCET while co-running with another job.
   [[nodiscard]] Duration longest_on_device() const {
     return co_run ? std::max(wcet.device, co_run->wcet) : wcet.device;
   }
@@ -76,19 +76,19 @@ struct TaskSetup {
 
 /// A chain and its promised bounds.
 struct ChainSetup {
-  /// A task of the chain, and its share of the reaction bound. `waits`: until a job that has the data is released.
-  /// `takes`: from there to that job's output.
+  /// A task of the chain, and its share of the reaction bound. `waits`: time until a job that reads the data is
+  /// released. `takes`: time from that release to the job's output.
   struct Member {
     std::uint32_t task = 0;
     std::optional<Duration> waits, takes;
   };
   std::string name;
   Communication communicate = Communication::immediate;
-  bool triggered = false;     // events release its first task
-  bool kept = false;          // its bounds are within its limits
-  bool from_sampling = false; // times count from the sampling of the first task's inputs
+  bool triggered = false;     // true if events release the first task
+  bool kept = false;          // true if the chain's bounds are within its limits
+  bool from_sampling = false; // true if times count from the sampling of the first task's inputs
   std::optional<Duration> reaction, age, reduced_age, max_reaction, max_age;
-  std::vector<Member> places; // in the order of the data flow
+  std::vector<Member> places; // in the order in which data flow
 };
 
 struct SwapSetup {
@@ -106,9 +106,9 @@ struct TestSetup {
   std::string limiting_task;
 };
 
-/// A change of a daemon's client: it connected, was declared, was refused, was expelled, or left.
+/// A change of a daemon's client: the client connected, was declared, was refused, was expelled, or left.
 struct ClientSetup {
-  std::optional<std::uint32_t> task; // the client's task from then on; absent if it was refused
+  std::optional<std::uint32_t> task; // the client's task after this change; absent if the client was refused
   std::uint32_t place = 0, process = 0;
   std::string name, what;
   Instant at{};
@@ -119,10 +119,10 @@ struct ProbeSetup {
 };
 
 struct RunSetup {
-  std::string version; // version of the recording rtexec
+  std::string version; // version of rtexec that recorded
   std::string machine;
   std::string task_set;   // path of the task set's file; empty: built in code, or not recorded
-  bool simulated = false; // instants are on a virtual clock
+  bool simulated = false; // true if instants are on a virtual clock
   Instant start{};        // start of the grid of releases
   bool proved = false;
   Order order = Order::edf;
@@ -137,7 +137,7 @@ struct RunSetup {
   std::vector<TestSetup> tests;
   std::vector<std::string> degraded;
   std::vector<ProbeSetup> probes;
-  /// True if two jobs may execute at once.
+  /// True if two jobs may execute concurrently on the device.
   [[nodiscard]] bool co_runs() const {
     return std::ranges::any_of(tasks, [](const TaskSetup& task) { return task.co_run.has_value(); });
   }

@@ -1,5 +1,6 @@
-// The file ".recording", which marks a folder whose recording has not ended. The recorder holds the file locked from
-// begin to end, and removes it when all events are in files. If the recording breaks off, the file stays, unlocked.
+// The file ".recording", which marks a folder whose recording has not ended. The recorder keeps the file locked during
+// the recording, and removes the file when all events are in files. If the recorder is killed, the file remains,
+// unlocked.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -25,7 +26,7 @@ class RecordingMark {
 
 enum class RecordingState : std::uint8_t { ended, goes_on, broken_off };
 
-/// Returns the state of the recording that `trace` is or lies in. A recording without a mark has ended.
+/// Returns the state of the recording that contains the folder `trace`. A recording without a mark has ended.
 [[nodiscard]] RecordingState recording_state(const std::filesystem::path& trace);
 
 } // namespace rtexec::traces

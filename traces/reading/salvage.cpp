@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* metadata = "metadata";
 
-/// Maximum time from an event until LTTng's consumer daemon has written it from memory to a file, unless there are many
-/// events.
+/// Maximum time until LTTng's consumer daemon has written an event from memory to a file. With many events it may take
+/// longer.
 constexpr Duration written_within = std::chrono::milliseconds(1500);
 
-/// The parts of a stream file's name. LTTng writes the file "events_7" for core 7 of channel "events". "events_7_2" is
-/// its third file, if newer files overwrite older ones.
+/// The parts of a stream file's name. LTTng writes the file "events_7" for core 7 of channel "events". If newer files
+/// overwrite older files, "events_7_2" is the third file of core 7.
 struct StreamName {
   std::string channel;
   unsigned number = 0;
@@ -71,8 +71,8 @@ Streams find_streams(const fs::path& trace) {
   return streams;
 }
 
-/// Returns the missing streams. Each channel has a file for every core, and each stream that has an index has, or had,
-/// a file.
+/// Returns the missing streams. Each channel must have a file for every core, and each stream with an index must have a
+/// file.
 std::vector<Gap> missing_streams(const fs::path& trace, const Streams& streams) {
   std::set<std::string> channels, found;
   unsigned cores = 0;
@@ -104,7 +104,7 @@ Unexpected<Error> no_copy(const fs::path& source, const fs::path& target) {
                                  " (make room there, or set TMPDIR to another folder)");
 }
 
-/// Copies through a buffer, for file systems between which the kernel does not copy.
+/// Copies bytes through a buffer. Used if the kernel cannot copy between the two file systems.
 bool copy_by_hand(int from, int to, std::uint64_t bytes) {
   std::vector<char> buffer(std::size_t{1} << 20);
   while (bytes > 0) {
@@ -145,7 +145,8 @@ Result<> copy_mended(const fs::path& source, const StreamFile& file, const fs::p
   return {};
 }
 
-/// Returns the instant from which the files of each core are present. Earlier files, if any, were overwritten.
+/// Returns the instant from which the files of every core are complete. Files before this instant may have been
+/// overwritten.
 Instant begin_of(const Streams& streams) {
   std::map<std::string, std::vector<const StreamFile*>> files; // the files of each stream that has several
   for (const auto& [name, file] : streams.found)
@@ -160,8 +161,8 @@ Instant begin_of(const Streams& streams) {
   return from;
 }
 
-/// Returns the instant up to which a recording that has not ended is completely in files. That is the earliest end of a
-/// stream, or `written_within` before the last end of any stream if that is later.
+/// Returns the instant up to which a recording that has not ended is completely in files. This is the later of two
+/// instants: the earliest end of a stream, and `written_within` before the latest end of a stream.
 Instant end_of(const Streams& streams) {
   std::map<std::string, Instant> last;
   for (const auto& [name, file] : streams.found)
@@ -180,7 +181,8 @@ bool one_of_several(const std::string& file) {
   return stream && stream->one_of_several;
 }
 
-/// True if a copy of a file that may be overwritten at any time is consistent: both begin with the same packet.
+/// True if `copy` is a consistent copy of `file`, which may be overwritten at any time: both begin with the same
+/// packet.
 bool same_begin(const fs::path& file, const fs::path& copy) {
   constexpr std::size_t head = 64; // bytes, which include the packet's times
   std::array<char, head> of_file{}, of_copy{};
@@ -209,7 +211,8 @@ class Salvage {
     bool sound = streams.others.empty();
     for (const auto& [name, file] : streams.found) {
       const bool written_anew = result_.state == RecordingState::goes_on && one_of_several(name);
-      sound = sound && !written_anew; // libbabeltrace2 maps files: a file truncated meanwhile would end this process
+      // libbabeltrace2 maps files: if a mapped file were truncated, this process would end
+      sound = sound && !written_anew;
       if (written_anew || is_awaited(file)) continue;
       if (file.state != StreamFile::State::whole)
         result_.gaps.push_back({name, file.what, file.state == StreamFile::State::useless});
@@ -239,8 +242,8 @@ class Salvage {
     return {};
   }
 
-  /// True if a stream of a recording that has not ended is still to be written. Either nothing was written to it yet,
-  /// or its last packet is being written, which libbabeltrace2 leaves out by the index.
+  /// True if the recording has not ended and the stream is not completely written: either the stream is still empty, or
+  /// its last packet is being written. libbabeltrace2 uses the index to leave out that packet.
   [[nodiscard]] bool is_awaited(const StreamFile& file) const {
     if (result_.state == RecordingState::ended) return false;
     return file.empty || (result_.state == RecordingState::goes_on && file.last && file.has_index);
@@ -265,7 +268,7 @@ class Salvage {
     return {};
   }
 
-  /// Removes copies of files that were overwritten while they were copied: those held the oldest events.
+  /// Removes copies of files that were overwritten during the copying. These files contained the oldest events.
   void forget_overwritten(Streams& streams, const fs::path& folder) {
     std::erase_if(streams.found, [&](const auto& stream) {
       return one_of_several(stream.first) && !same_begin(trace_ / stream.first, folder / stream.first) &&
@@ -277,7 +280,7 @@ class Salvage {
   Result<> add(const std::string& stream, const StreamFile& file, const fs::path& folder) const {
     std::error_code error;
     if (result_.state == RecordingState::goes_on && one_of_several(stream)) {
-      // Ignores a file that was truncated meanwhile
+      // Ignores a file that was truncated during the copying
       static_cast<void>(copy_mended(trace_ / stream, file, folder / stream));
       return {};
     }
@@ -286,7 +289,7 @@ class Salvage {
     return link(stream, folder);
   }
 
-  /// Removes the streams that libbabeltrace2 cannot open even if each is the only stream of a trace.
+  /// Removes each stream that libbabeltrace2 cannot open even as the only stream of a trace.
   Result<> remove_refused(const fs::path& folder) {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder))

@@ -7,13 +7,14 @@
 namespace rtexec::traces {
 namespace {
 
-/// Limits of the numbers that are accepted, because a damaged trace may contain any number.
+/// Maximum accepted numbers, because a damaged trace may contain any number.
 constexpr std::uint32_t max_tasks = 4096, max_chains = 4096, max_layers = 65'536, max_buffers = 256, max_tiles = 256,
                         max_clients = 65'536;
 constexpr Instant latest = Instant(std::chrono::hours(24 * 365 * 50));
 constexpr Duration longest = std::chrono::hours(1);
 
-/// True if the interval is plausible. Others come from a damaged recording, and their sums could overflow.
+/// True if the interval is plausible. Implausible intervals come from a damaged recording, and their sums could
+/// overflow.
 bool sane(const TimeInterval& interval) {
   return Instant() <= interval.begin && interval.begin <= interval.end && interval.end <= latest &&
          interval.end - interval.begin <= longest;

@@ -18,7 +18,7 @@ class SetupDecoder {
 #include "traces/events.inc"
 
  private:
-  /// Return null if there are too many tasks, or too many buffers of a task.
+  /// Returns null if there are too many tasks, or too many buffers of a task.
   [[nodiscard]] TaskSetup* task(std::uint32_t index);
   [[nodiscard]] ContentsSetup* contents(std::uint32_t task, std::uint32_t buffer);
 

@@ -41,12 +41,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration timeout = 10s;
-// Variable in a private daemon's environment that holds the process id of its owner
+// Environment variable of a private daemon; holds the process ID of the daemon's owner
 constexpr std::string_view owner_mark = "RTEXEC_TRACES_OWNER=";
 
 bool answers() { return lttng_session_daemon_alive() == 1; }
 
-/// Returns the folder of the daemon's sockets and pid file; empty if the user has no home.
+/// Returns the folder of the daemon's sockets and PID file; empty if the user has no home folder.
 std::filesystem::path runtime_folder() {
   if (::geteuid() == 0) return "/var/run/lttng";
   const char* home = std::getenv("LTTNG_HOME");
@@ -59,7 +59,7 @@ std::filesystem::path pid_file() { return runtime_folder() / "lttng-sessiond.pid
 
 std::string folder_of(pid_t process) { return "/proc/" + std::to_string(process); }
 
-/// A process as /proc shows it; the fields are empty if there is none.
+/// A process, read from /proc; the fields are empty if there is no such process.
 struct Process {
   std::string number, name, state;
   pid_t parent = 0;
@@ -70,7 +70,7 @@ Process look_at(pid_t process) {
   return found;
 }
 
-/// True if `process` is a session daemon of this user that has not ended.
+/// True if `process` is a running session daemon of this user.
 bool is_daemon(pid_t process) {
   struct stat status {};
   if (::stat(folder_of(process).c_str(), &status) != 0 || status.st_uid != ::geteuid()) return false;
@@ -78,8 +78,8 @@ bool is_daemon(pid_t process) {
   return found.name == "(lttng-sessiond)" && found.state != "Z";
 }
 
-/// Returns the process that holds the daemon's lock file; 0 if it is in a PID namespace that cannot be seen from here;
-/// nullopt if no process holds it.
+/// Returns the process that holds the daemon's lock file, or nullopt if no process holds it. Returns 0 if the process
+/// is in a PID namespace that is not visible here.
 std::optional<pid_t> lock_holder() {
   const config::Descriptor file(::open(lock_file().c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock {};
@@ -88,23 +88,23 @@ std::optional<pid_t> lock_holder() {
   return locked ? std::optional(lock.l_pid) : std::nullopt;
 }
 
-/// Returns the user's running daemon; 0 if there is none. A daemon holds its lock file from its first steps to its
-/// last. A daemon that forked into the background lost the lock by the fork; its pid file identifies it.
+/// Returns the user's running daemon; 0 if there is none. A daemon holds its lock file from its start to its end. A
+/// daemon that forked into the background lost the lock by the fork; its PID file identifies it.
 pid_t running() {
   if (const auto holder = lock_holder()) return *holder;
   pid_t daemon = 0;
   return std::ifstream(pid_file()) >> daemon && is_daemon(daemon) ? daemon : 0;
 }
 
-/// True if a daemon is starting or ending. A daemon writes its pid file after its lock file. At its end it removes the
-/// pid file first, then its other files. If another daemon were started in between, the ending one would remove the new
-/// daemon's files.
+/// True if a daemon is starting or ending. A starting daemon writes its lock file before its PID file. An ending daemon
+/// removes its PID file before its other files. In that time no new daemon may be started, because the ending daemon
+/// would remove the new daemon's files.
 bool starts_or_ends() {
   std::error_code ignored;
   return std::filesystem::exists(lock_file(), ignored) && !std::filesystem::exists(pid_file(), ignored);
 }
 
-/// Returns the owner of the private daemon `daemon`; 0 if the daemon is for anybody.
+/// Returns the owner of the private daemon `daemon`; 0 if any process may use the daemon.
 pid_t owner_of(pid_t daemon) {
   std::ifstream environment(folder_of(daemon) + "/environ", std::ios::binary);
   for (std::string entry; std::getline(environment, entry, '\0');)
@@ -113,7 +113,7 @@ pid_t owner_of(pid_t daemon) {
   return 0;
 }
 
-/// Returns the id of a process in its own PID namespace. In a container it differs from the id here.
+/// Returns the ID of a process in the process's own PID namespace. In a container this ID differs from the ID here.
 pid_t own_number(pid_t process) {
   std::ifstream status(folder_of(process) + "/status");
   for (std::string line; std::getline(status, line);)
@@ -122,20 +122,21 @@ pid_t own_number(pid_t process) {
   return 0;
 }
 
-/// True if `owner`, which started `daemon`, has ended.
+/// True if `owner`, the process that started `daemon`, has ended.
 bool is_orphan(pid_t daemon, pid_t owner) {
   const pid_t parent = look_at(daemon).parent; // 0: the daemon has ended, or its parent cannot be seen from here
   return parent != 0 && own_number(parent) != owner;
 }
 
-/// Returns a text that names the process that started `daemon`, by its id here. `owner` is its id in its own namespace.
+/// Returns a text that names the process that started `daemon`, by its ID here. `owner` is its ID in its own PID
+/// namespace.
 std::string name_of_owner(pid_t daemon, pid_t owner) {
   const pid_t parent = look_at(daemon).parent;
   if (parent != 0 && own_number(parent) == owner) return "process " + std::to_string(parent);
   return "a process of another PID namespace (" + std::to_string(owner) + " there)";
 }
 
-/// Data that the child needs between vfork and exec, prepared by the parent.
+/// Data of the child between vfork and exec, prepared by the parent.
 struct Launch {
   char* const* arguments;
   char* const* environment;
@@ -146,7 +147,7 @@ struct Launch {
   int failure; // receives errno when exec fails
 };
 
-/// Runs in the child, on the parent's memory: system calls only.
+/// Runs in the child, in the parent's memory. May use only system calls.
 [[noreturn]] void become_daemon(const Launch& launch) noexcept {
   const sched_param normal{};
   const bool ready = ::setsid() >= 0 && ::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
@@ -166,8 +167,8 @@ struct Launch {
   ::_exit(127);
 }
 
-/// Starts the child by vfork, not fork: a fork would leave this process's locked pages copy-on-write, and each would
-/// fault once more.
+/// Starts the child by vfork. A fork would make this process's locked pages copy-on-write, and each page would fault
+/// once more.
 pid_t start_child(const Launch& launch) {
   sigset_t all, before;
   ::sigfillset(&all);
@@ -180,15 +181,15 @@ pid_t start_child(const Launch& launch) {
   return child;
 }
 
-/// Returns the cores of process 1, on which the machine's own daemons run. They exclude isolated cores, and the
-/// affinity of the caller has no effect.
+/// Returns the cores of process 1, on which the machine's own daemons run. These cores exclude isolated cores and do
+/// not depend on the caller's affinity.
 cpu_set_t cores_of_daemons() {
   cpu_set_t cores;
   if (::sched_getaffinity(1, sizeof cores, &cores) != 0) std::memset(&cores, 0xff, sizeof cores);
   return cores;
 }
 
-/// Returns the limit of open files for the daemon. It closes every possible descriptor one by one, twice, and
+/// Returns the limit of open files for the daemon. The daemon closes every possible descriptor one by one, twice, and
 /// containers allow up to 2^30 descriptors.
 rlimit files_of_daemons() {
   rlimit files{};
@@ -236,7 +237,7 @@ bool ended(pid_t child) {
   return got == child || (got < 0 && errno == ECHILD);
 }
 
-/// Returns the first 4 KiB that the daemon printed.
+/// Returns the first 4 KiB of the daemon's output.
 std::string contents(int fd) {
   std::string text(4096, '\0');
   const ssize_t got = ::pread(fd, text.data(), text.size(), 0);
@@ -244,7 +245,7 @@ std::string contents(int fd) {
   return text;
 }
 
-/// Waits until either no daemon runs, or the daemon that runs may be used by anybody.
+/// Waits until no daemon runs, or until any process may use the running daemon.
 Result<> wait_for_others() {
   pid_t daemon = 0, owner = 0;
   const auto usable_or_none = [&] {
@@ -259,7 +260,8 @@ Result<> wait_for_others() {
                 "users other than root, LTTNG_HOME)"));
   const bool found = wait_for([&] { return usable_or_none() || owner == ::getpid(); }, timeout, 20ms);
   if (daemon == 0 || (found && owner == 0)) return {}; // `daemon` is 0 if it was killed at its start or end
-  if (owner && is_orphan(daemon, owner)) {             // the kernel sent it SIGTERM when its owner ended: it hangs
+  if (owner &&
+      is_orphan(daemon, owner)) { // the kernel sent the daemon SIGTERM when its owner ended, so the daemon hangs
     ::kill(-daemon, SIGKILL);
     static_cast<void>(wait_for([&] { return running() != daemon; }, timeout, 20ms));
     return {};
@@ -286,7 +288,7 @@ Result<Daemon> Daemon::acquire() {
   if (!child) return Unexpected(child.error());
   Daemon daemon(*child);
   bool gone = false;
-  // The daemon that answers may be another process's, started at the same moment.
+  // Another process may have started a daemon at the same moment; then that daemon answers.
   const bool up = wait_for([&] { return (gone = ended(*child)) || (running() == *child && answers()); }, timeout, 10ms);
   if (gone) {
     daemon.child_ = 0;
@@ -329,7 +331,7 @@ Daemon& Daemon::operator=(Daemon&& other) noexcept {
   return *this;
 }
 
-/// The child leads a process group that includes its consumer daemons: all of them have ended afterwards.
+/// The child leads a process group that includes its consumer daemons. All of them have ended when this returns.
 Daemon::~Daemon() {
   if (child_ == 0) return;
   ::kill(child_, SIGTERM);

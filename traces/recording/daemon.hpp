@@ -1,9 +1,10 @@
-// The LTTng session daemon: the user's own if one runs, otherwise a private one that lives as long as this object.
+// The LTTng session daemon: the user's own daemon if it runs, otherwise a private daemon that lives as long as this
+// object.
 //
-// The private daemon is a child in a session of its own (Ctrl-C does not reach it). It has normal scheduling on the
-// cores of process 1, whatever its parent is pinned to. It ends with its parent, even when the parent is killed. LTTng
-// allows one daemon per user, so one process at a time can have a private one; any number may share a running daemon.
-// Set-up code. Not thread-safe.
+// The private daemon is a child in its own session, so Ctrl-C does not reach it. It runs with normal scheduling on the
+// cores of process 1, even if its parent is pinned to other cores. It ends with its parent, even if the parent is
+// killed. LTTng allows one daemon per user, so only one process at a time can have a private daemon. Any number of
+// processes may share the user's own daemon. Set-up code. Not thread-safe.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -17,15 +18,15 @@ namespace rtexec::traces {
 
 class Daemon {
  public:
-  /// Uses the user's daemon, or starts a private one. Waits at most 10 s for another process's private daemon to end,
-  /// and at most 10 s for a new one to answer.
+  /// Uses the user's daemon, or starts a private daemon. Waits at most 10 s until another process's private daemon
+  /// ends, and at most 10 s until a new daemon answers.
   /// The calling thread must outlive the object: the kernel ends a private daemon with the thread that started it.
-  /// Returns refused if lttng-tools is not installed, the daemon failed (with what it printed), or another process is
-  /// recording.
+  /// Returns refused if lttng-tools is not installed, if the daemon failed (the error contains its output), or if
+  /// another process is recording.
   [[nodiscard]] static Result<Daemon> acquire();
 
-  /// Runs `work`, which sends LTTng commands that wait for the daemon's answers without a limit. After `limit`, kills a
-  /// private daemon so that the commands return, and returns refused.
+  /// Runs `work`, which sends LTTng commands. These commands wait for the daemon's answers without a limit. After
+  /// `limit`, kills a private daemon so that the commands return, and returns refused.
   [[nodiscard]] Result<> within(Duration limit, const std::function<Result<>()>& work) const;
 
   Daemon(Daemon&& other) noexcept;

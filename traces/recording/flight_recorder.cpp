@@ -68,14 +68,14 @@ class FlightRecorder::Implementation {
     }
   }
 
-  /// Waits until the next snapshot may be written, or the recorder is stopped.
+  /// Waits until the next snapshot may be written, or until the recorder is stopped.
   void rest() {
     const timespec until = on_the_clock(next_);
     while (!stopping_.load() && std::chrono::steady_clock::now() < next_)
       ::sem_clockwait(&asked_, CLOCK_MONOTONIC, &until);
   }
 
-  /// Writes one snapshot for all requests since the last one.
+  /// Writes one snapshot for all requests since the previous snapshot.
   void write() {
     if (signalled_.exchange(false)) add("SIGUSR1");
     std::unique_lock lock(mutex_);
@@ -95,11 +95,11 @@ class FlightRecorder::Implementation {
   const FlightRecorderOptions options_;
   sem_t asked_{};
   std::atomic<bool> signalled_{false}, stopping_{false};
-  std::mutex mutex_; // guards the reasons
+  std::mutex mutex_; // guards the reasons of requests
   std::string reason_;
   std::uint64_t reasons_ = 0;
   std::thread writer_;
-  // Used by the writer alone until it has ended.
+  // Accessed only by the writer until it has ended.
   unsigned written_ = 0;
   Instant next_{};
   Snapshots snapshots_;

@@ -1,10 +1,10 @@
-// A flight recorder: it keeps the last events of this process in memory, and writes them into a folder when something
-// went wrong.
+// A flight recorder: it keeps the newest events of this process in memory, and writes them into a folder on request,
+// for example after a missed deadline.
 //
-// Each snapshot is a trace of its own: the set-up, and as many of each core's newest events as its ring buffers hold.
-// The session daemon writes the snapshot while events go on being recorded. The recorder owns the session, and a thread
-// of normal priority that requests snapshots. Set-up code calls start() and stop(), as with Session. The comments of
-// the other functions say which threads may call them.
+// Each snapshot is a separate trace: the set-up, and as many of each core's newest events as the ring buffers hold. The
+// session daemon writes the snapshot while the recording continues. The recorder owns the session, and a thread of
+// normal priority that requests snapshots. start() and stop() are set-up code, like those of Session. The comments of
+// the other functions name the threads that may call them.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -20,10 +20,11 @@
 namespace rtexec::traces {
 
 struct FlightRecorderOptions {
-  bool layers = false;                   // also layer_info, layer_begin and layer_end
-  Bytes buffer{std::uint64_t{16} << 20}; // as SessionOptions::buffer; a snapshot holds what these buffers hold
-  unsigned most = 10;                    // maximum number of snapshots
-  /// Minimum time from the end of one snapshot to the next, so that writing them leaves the machine to the jobs
+  bool layers = false; // true: also records layer_info, layer_begin and layer_end
+  Bytes buffer{
+      std::uint64_t{16} << 20}; // size of all cores' ring buffers together, which is the maximum size of a snapshot
+  unsigned most = 10;           // maximum number of snapshots
+  /// Minimum time from the end of a snapshot to the next snapshot, so that the writing leaves the machine to the jobs
   Duration apart = std::chrono::seconds(1);
 };
 
@@ -34,8 +35,8 @@ struct Snapshot {
 
 struct Snapshots {
   std::vector<Snapshot> written;
-  std::uint64_t left_out = 0; // number of reasons that came after the last allowed snapshot
-  Result<> outcome;           // error of the first snapshot that failed
+  std::uint64_t left_out = 0; // number of requests after the last allowed snapshot
+  Result<> outcome;           // error of the first failed snapshot
 };
 
 class FlightRecorder {
@@ -48,13 +49,14 @@ class FlightRecorder {
   /// Stops the recording.
   ~FlightRecorder();
 
-  /// Requests a snapshot, which is written soon. Requests that arrive before it is written share it. Its reason is the
-  /// first one and the number of the others. Any thread without real-time priority may call.
+  /// Requests a snapshot, which is written soon. Requests that arrive before the snapshot is written share the
+  /// snapshot. The snapshot's reason consists of the first request's reason and the number of further requests. Any
+  /// thread without real-time priority may call.
   void take(std::string reason);
   /// Requests a snapshot with the reason "SIGUSR1". Async-signal-safe.
   void take_for_signal() noexcept;
 
-  /// Writes the snapshot that is still requested, and ends the recording.
+  /// Writes the snapshot of pending requests, if there are any, and ends the recording.
   Snapshots stop();
 
  private:

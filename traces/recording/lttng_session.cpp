@@ -31,15 +31,15 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr Duration timeout = 10s;
-constexpr Duration most = 30s;               // limit of start() and of stop(), for all their commands to the daemon
-constexpr std::uint64_t largest_event = 128; // bytes of an event in a buffer, set-up events excluded
-constexpr Duration written_every = 1s;       // maximum time until events in memory are in files
-constexpr std::uint64_t files_of_a_core = 8; // number of files of each core in a recording with a limit
+constexpr Duration most = 30s; // time limit of start() and of stop(), for all their commands to the daemon
+constexpr std::uint64_t largest_event = 128; // bytes of an event in a buffer, except for set-up events
+constexpr Duration written_every = 1s;       // maximum time until events in memory are written to files
+constexpr std::uint64_t files_of_a_core = 8; // number of files of each core, in a recording with a size limit
 constexpr const char* setup_channel = "setup";
 constexpr const char* events_channel = "events";
 constexpr const char* shared_memory = "/dev/shm";
 
-/// Returns the names of the events emitted once before the first job, with layer_info if layers are recorded.
+/// Returns the names of the events that are emitted once before the first job. If `layers`, includes layer_info.
 std::vector<std::string> setup_events(bool layers) {
   std::vector<std::string> all;
 #define RTEXEC_SETUP_EVENT(event, ...) all.emplace_back("rtexec:" #event);
@@ -61,7 +61,7 @@ using Destruction = std::unique_ptr<lttng_destruction_handle, Destroy<lttng_dest
 
 Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "tracing: " + what); }
 
-/// Returns an error for `code`, which liblttng-ctl returned: negative, or a positive lttng_error_code.
+/// Returns an error for `code`, a result of liblttng-ctl: either negative or a positive lttng_error_code.
 Unexpected<Error> refused_by_lttng(const std::string& doing, int code) {
   return refused(doing + ": LTTng says: " + lttng_strerror(-std::abs(code)));
 }
@@ -79,14 +79,14 @@ std::uint64_t cores() { return static_cast<std::uint64_t>(std::max(1L, ::sysconf
 struct Buffers {
   std::uint64_t size;  // size of a sub-buffer in bytes, a power of two
   std::uint64_t count; // number of sub-buffers
-  // Size in bytes and number of a core's output files. 0: one file without a limit; else a new file overwrites the
-  // oldest
+  // Size in bytes and number of a core's output files. 0: one file without a limit. Otherwise a new file overwrites the
+  // oldest file
   std::uint64_t file = 0, files = 0;
   [[nodiscard]] Bytes all() const { return Bytes{size * count * cores()}; }
 };
 
-/// Returns the buffers of channel `events`. A snapshot cuts a sub-buffer of each core short, so more sub-buffers lose
-/// less.
+/// Returns the buffers of channel `events`. A snapshot loses a part of one sub-buffer of each core, so it loses less if
+/// there are more sub-buffers.
 Buffers event_buffers(const LttngSession::Options& options) {
   const std::uint64_t count = options.keeps == LttngSession::Keeps::all ? 8 : 32;
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -98,7 +98,8 @@ Buffers event_buffers(const LttngSession::Options& options) {
   return buffers;
 }
 
-/// Returns the buffers of channel `setup`, larger with layers, which have hundreds of names.
+/// Returns the buffers of channel `setup`. They are larger if layers are recorded, because layers have hundreds of
+/// names.
 Buffers setup_buffers(const LttngSession::Options& options) {
   return {.size = (options.layers ? std::uint64_t{128} : std::uint64_t{32}) << 10, .count = 8};
 }
@@ -118,7 +119,7 @@ Result<> check_space(const fs::path& folder, Bytes needed) {
                  readable(needed) + ": free disk space");
 }
 
-/// An existing, empty and writable folder. A new one is removed again, unless it is kept.
+/// An existing, empty and writable folder. A folder that was created here is removed again, unless it is kept.
 class Folder {
  public:
   Folder() = default;
@@ -164,14 +165,15 @@ bool registered(lttng_handle* handle) {
   return std::any_of(list, list + std::max(count, 0), [](const lttng_event& event) { return event.pid == ::getpid(); });
 }
 
-/// Returns a session name that identifies its process and is never used twice.
+/// Returns a unique session name that identifies its process.
 std::string name_of(const config::Process& process) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   return "rtexec-" + std::to_string(process.number) + "-" + std::to_string(process.start) + "-" +
          std::to_string(process.name_space) + "-" + std::to_string(now);
 }
 
-/// Returns the process whose session has this name (see name_of()), or nullopt if no session of rtexec has such a name.
+/// Returns the process whose session has the name `session`, made by name_of(). Returns nullopt if the name is not a
+/// name of rtexec's sessions.
 std::optional<config::Process> process_of(const std::string& session) {
   config::Process process;
   std::int64_t time = 0;
@@ -194,10 +196,10 @@ Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name
   channel->attr.num_subbuf = buffers.count;
   channel->attr.tracefile_size = buffers.file;
   channel->attr.tracefile_count = buffers.files;
-  // In microseconds; the consumer daemon switches the sub-buffers
+  // In microseconds. The consumer daemon switches the sub-buffers at this interval
   channel->attr.switch_timer_interval =
       keeps == LttngSession::Keeps::all ? static_cast<unsigned>(written_every / 1us) : 0;
-  // The consumer daemon polls, so that a writer never makes a system call to wake it
+  // The consumer daemon polls the buffers, so that a writing thread never makes a system call to wake the daemon
   channel->attr.read_timer_interval = 100'000;
   channel->attr.output = LTTNG_EVENT_MMAP;
   if (const int code = lttng_enable_channel(handle, channel.get()); code < 0)
@@ -205,7 +207,7 @@ Result<> add_channel(lttng_handle* handle, lttng_domain domain, const char* name
   return {};
 }
 
-/// Adds the events that match `which` to `channel`, except those in `without`. `which` may end in a star.
+/// Adds the events that match `which` to `channel`, except the events in `without`. `which` may end in a star.
 Result<> add_events(lttng_handle* handle, const char* channel, const char* which, std::vector<std::string> without) {
   const Event events(lttng_event_create());
   if (!events) return refused("out of memory");
@@ -239,7 +241,7 @@ Unexpected<Error> not_whole(const fs::path& folder) {
                  " after 10 s: the disk may be full or too slow, and the trace is incomplete");
 }
 
-/// Stops the recording and waits until all is written. Returns false if that takes too long.
+/// Stops the recording and waits until all events are written. Returns false after a timeout.
 Result<bool> stop_recording(const std::string& name, const fs::path& folder) {
   if (const int code = lttng_stop_tracing_no_wait(name.c_str()); code < 0 && code != -LTTNG_ERR_TRACE_ALREADY_STOPPED)
     return refused_by_lttng("ending the recording into " + folder.string(), code);
@@ -255,7 +257,7 @@ Result<> start_recording(const std::string& name) {
       std::string(shared_memory) + " may be too small for the ring buffers");
 }
 
-/// Ends the recording. Everything recorded is in files afterwards.
+/// Ends the recording. Afterwards all recorded events are in files.
 Result<> end_recording(const std::string& name, const fs::path& folder) {
   const auto written = stop_recording(name, folder);
   if (!written) return Unexpected(written.error());
@@ -268,15 +270,15 @@ Result<> end_recording(const std::string& name, const fs::path& folder) {
   return {};
 }
 
-/// Flushes a snapshot to the disk, since its cause may soon reset the machine.
+/// Flushes a snapshot to the disk, because the snapshot's cause may soon reset the machine.
 void sync_files(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(folder, ignored))
     ::fsync(config::Descriptor(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC)).get());
 }
 
-/// Ends a session that a killed process left. A flight recorder's events go into its folder; other sessions, which
-/// write continuously, refuse the snapshot.
+/// Ends a session that a killed process left. First writes a snapshot of the session: a flight recorder's events go
+/// into its folder. Other sessions write continuously and refuse the snapshot.
 void end_left_over(const std::string& session) {
   static_cast<void>(lttng_snapshot_record(session.c_str(), nullptr, 0));
   static_cast<void>(lttng_destroy_session_no_wait(session.c_str()));
@@ -329,17 +331,17 @@ Result<> LttngSession::create(const Options& options) {
   if (const int code = lttng_track_pid(handle.get(), ::getpid()); code < 0)
     return refused_by_lttng("selecting this process", code);
 
-  // lttng_start_tracing waits for a process's events to be enabled only if that process is registered.
+  // lttng_start_tracing waits until a process's events are enabled, but only if that process is registered.
   if (!wait_for([&] { return registered(handle.get()); }, timeout))
     return refused("this process did not register with the session daemon within 10 s: liblttng-ust needs a writable " +
                    std::string(shared_memory) +
                    ", the same HOME or LTTNG_HOME as when the program started, and a session daemon in the same PID "
                    "namespace (container)");
   const Buffers buffers = event_buffers(options);
-  // 2: room for a packet's header, and the rest into which no event fits
+  // 2: space for a packet's header, and the rest of the buffer that is too small for an event
   events_at_once_ = (buffers.size / largest_event - 2) * (buffers.count - 1);
   if (auto ok = start_recording(name_); !ok || options.keeps == Keeps::latest) return ok;
-  // Metadata are written when recording stops, and nothing can be read without them.
+  // Without metadata no event can be read, but metadata are written only when the recording stops.
   if (auto ok = write_out(); !ok) return ok;
   auto mark = RecordingMark::set(folder_);
   if (!mark) return Unexpected(mark.error());

@@ -1,4 +1,4 @@
-// Bounded waiting for something outside this process. Set-up code only.
+// Bounded waiting for a condition outside this process. Set-up code only.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -8,7 +8,7 @@
 
 namespace rtexec::traces {
 
-/// Polls `condition` every `step`. Returns true once it holds, or false after `limit`. Polls at least twice.
+/// Polls `condition` every `step`. Returns true once it is true, or false after `limit`. Polls at least twice.
 template <class Condition>
 [[nodiscard]] bool wait_for(Condition condition, Duration limit, Duration step = std::chrono::milliseconds(5)) {
   const auto end = std::chrono::steady_clock::now() + limit;

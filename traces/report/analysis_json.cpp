@@ -21,7 +21,7 @@ template <class Range, class Function> json list(const Range& range, const Funct
 json nullable(const std::optional<Duration>& value) { return value ? json(value->count()) : json(nullptr); }
 json nullable(const std::string& reason) { return reason.empty() ? json(nullptr) : json(reason); }
 
-/// Returns all fields of a Distribution. Its instants are relative to `from`.
+/// Returns all fields of a Distribution as JSON. Instants are relative to `from`.
 json to_json(const Distribution& d, Instant from) {
   return {{"count", d.count},
           {"min_ns", d.min.count()},
@@ -189,7 +189,7 @@ json to_json(const StageAnalysis& stage, Instant from) {
   return result;
 }
 
-/// Returns the counts by the reasons of job_skip.
+/// Returns the numbers of dropped releases, by the reasons of the event job_skip.
 json to_json(const SkipAnalysis& skips) {
   return {{spelling(policies::ReleaseReason::overrun), skips.overrun},
           {spelling(policies::ReleaseReason::wcet_exceeded), skips.wcet_exceeded},

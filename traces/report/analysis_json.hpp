@@ -1,8 +1,8 @@
-// Writes a whole Analysis as JSON, in the form on which scripts and the page rely.
+// Writes a whole Analysis as JSON. Scripts and the HTML page rely on this form.
 //
-// Names end in their unit: lengths `_ns`, sizes `_bytes`; both are integers. Instants are `_ns` after the first instant
-// of the recording, which `origin_ns` contains (CLOCK_MONOTONIC, or the simulator's clock). Values of enumerations are
-// named ("swap-in"). An absent value, or an empty reason, is null.
+// Names end in their unit: `_ns` for lengths and `_bytes` for sizes; both are integers. Instants are in `_ns` after the
+// first instant of the recording. `origin_ns` is that first instant (CLOCK_MONOTONIC, or the simulator's clock). Values
+// of enumerations are names ("swap-in"). An absent value and an empty reason are null.
 #pragma once
 
 #include "traces/analysis/analysis.hpp"
@@ -16,8 +16,8 @@ namespace rtexec::traces {
 [[nodiscard]] nlohmann::json to_json(const Analysis& analysis);
 [[nodiscard]] nlohmann::json to_json(const Pwcet& pwcet);
 
-/// Returns the JSON as text. Replaces bytes that are not UTF-8, which names in a recording may contain. `indent` -1: on
-/// one line.
+/// Returns the JSON as text. Replaces bytes that are not UTF-8, because names in a recording may contain such bytes.
+/// `indent` -1: on one line.
 [[nodiscard]] std::string json_text(const nlohmann::json& json, int indent = -1);
 
 } // namespace rtexec::traces

@@ -1,4 +1,4 @@
-// The colours of tasks, the same in every picture.
+// The colours of tasks. A task has the same colour in every picture.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace rtexec::traces {
 
-/// Neighbouring colours are easy to tell apart.
+/// Neighbouring colours in this list are easy to distinguish.
 constexpr std::array task_colours{"#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#edc948", "#76b7b2", "#9c755f",
                                   "#ff9da7", "#2f4b7c", "#8cd17d", "#d37295", "#86bcb6", "#b6992d", "#79706e",
                                   "#a0cbe8", "#d4a6c8", "#499894", "#ffbe7d", "#665191", "#bab0ac"};

@@ -19,8 +19,8 @@ using policies::JobId;
 constexpr double min_left = 130, right = 28, top = 34, chart = 1250;
 constexpr double task_lane = 26, resource_lane = 24, memory_lane = 48, gap = 6, axis = 26, legend_line = 20;
 constexpr std::size_t max_legend_columns = 8, longest_name = 48;
-constexpr double letter = 7.2; // maximum width of a letter in a name
-constexpr double swatch = 17;  // width of a colour field with the gap beside it
+constexpr double letter = 7.2; // maximum width of a character in a name
+constexpr double swatch = 17;  // width of a colour field and the gap after it
 
 constexpr std::string_view css = R"(text{font:12px sans-serif;fill:#222}.s{font-size:10px}
 .l{stroke:#ddd}.r{stroke:#c00;fill:none;stroke-width:2})";
@@ -29,7 +29,7 @@ constexpr std::string_view stripes =
 <rect width="6" height="6" fill="#fff" fill-opacity="0.5"/><rect width="3" height="6" fill="#c00"/></pattern>)svg";
 constexpr const char* to_the_left = "text-anchor=\"end\"";
 
-/// Returns the tick distance for about six to twelve ticks in the whole.
+/// Returns the distance between ticks such that `whole` has about six to twelve ticks.
 Duration tick_of(Duration whole) {
   const auto least = static_cast<double>(std::max<Duration::rep>((whole / 12).count(), 1));
   return Duration(static_cast<Duration::rep>(round_step(least)));
@@ -163,7 +163,7 @@ class Page {
     }
   }
 
-  /// Draws a step curve. It is as high as the lane if all frames are in use.
+  /// Draws the step curve of memory in use. The curve has the height of the lane if all frames are in use.
   void memory() {
     if (gantt_.memory.empty()) return;
     name_lane(memory_, "swapped memory");

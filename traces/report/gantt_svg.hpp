@@ -1,5 +1,5 @@
-// A Gantt chart as one SVG file that needs nothing else. It has a lane for each task (responses, releases, deadlines,
-// misses), for each core, for the device and for each direction of copies, and below them the swapped memory in use.
+// A Gantt chart as one self-contained SVG file. It has a lane for each task (responses, releases, deadlines, misses),
+// for each core, for the device and for each direction of copies. Below the lanes it shows the swapped memory in use.
 // Tooltips describe the bars and marks.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace rtexec::traces {
 
-/// Draws every bar and mark between `from` and `to`. A browser stays usable with about 20,000.
+/// Draws every bar and mark between `from` and `to`. A browser stays usable with about 20,000 bars and marks.
 [[nodiscard]] std::string svg(const Gantt& gantt);
 
 } // namespace rtexec::traces

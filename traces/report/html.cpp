@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Returns JSON without any `<`, so that it cannot end the script element around it, nor open a comment there.
+/// Returns JSON without any `<`, so that the JSON cannot end its script element or open a comment in it.
 std::string inside_script(const json& value) {
   std::string result;
   for (const char c : json_text(value))
@@ -32,8 +32,8 @@ void column(std::ostream& out, const char* name, const std::vector<Item>& items,
   out << ']';
 }
 
-/// Returns a function that turns each value into its distance from the previous one, the first into its distance from
-/// `from`. This makes short numbers.
+/// Returns a function that turns each instant into its distance from the previous instant, and the first instant into
+/// its distance from `from`. Distances need fewer digits.
 auto distance_from(Instant from) {
   return [from](Instant at) mutable {
     const auto distance = (at - from).count();

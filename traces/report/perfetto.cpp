@@ -9,7 +9,7 @@
 namespace rtexec::traces {
 namespace {
 
-/// A protobuf message in wire format: its fields in the order in which they are added.
+/// A protobuf message in wire format. Its fields are in the order in which they were added.
 class Message {
  public:
   Message& number(unsigned field, std::uint64_t value) {
@@ -128,7 +128,7 @@ PerfettoWriter::Track& PerfettoWriter::make_track(std::vector<Track>& tracks, st
   return tracks.back();
 }
 
-/// Returns the track of a bar. An end event closes the slice of its track that began last, so the slices of one track
+/// Returns the track of a bar. An end event closes the last slice that began on its track, so the slices of one track
 /// must not overlap.
 std::uint64_t PerfettoWriter::track_of(const GanttBar& bar) {
   const bool aside = bar.kind == GanttBar::Kind::throttled || bar.kind == GanttBar::Kind::preempted;

@@ -2,8 +2,8 @@
 // each bar a slice, each mark an instant; a counter shows the swapped memory in use.
 //
 // Format: Perfetto's public protobuf messages (protos/perfetto/trace/trace_packet.proto and track_event/), whose field
-// numbers do not change. The writer streams in constant memory: each addition is written at once. Readers sort by time,
-// so that it is enough to add bars in the order of their ends.
+// numbers do not change. The writer streams in constant memory: each added bar, mark or step is written at once.
+// Readers sort by time, so bars may be added in the order of their ends.
 #pragma once
 
 #include "traces/analysis/gantt.hpp"
@@ -18,12 +18,12 @@ namespace rtexec::traces {
 
 class PerfettoWriter {
  public:
-  /// Uses only the tasks, the lanes and the memory_capacity (above 0: memory is swapped) of `about`. `out` must outlive
-  /// the writer. The caller must check `out` for errors.
+  /// Uses only the tasks, the lanes and the memory_capacity of `about`; a memory_capacity above 0 means that memory is
+  /// swapped. `out` must outlive the writer. The caller must check `out` for errors.
   PerfettoWriter(std::ostream& out, const Gantt& about);
 
-  /// Puts overlapping bars of a lane on tracks of one name, which Perfetto shows as one. Bars of a throttled core, or
-  /// of a job preempted on the device, have tracks of their own.
+  /// Writes a bar. Overlapping bars of a lane are on several tracks of one name, which Perfetto shows as one track.
+  /// Bars of a throttled core, and of a job preempted on the device, have separate tracks.
   void add(const GanttBar& bar);
   void add(const GanttMark& mark);
   void add(const GanttStep& step);
@@ -48,7 +48,7 @@ class PerfettoWriter {
   std::vector<GanttLane> lanes_;
   std::vector<Tracks> tracks_; // by lane
   std::uint64_t next_uuid_ = 1;
-  std::uint64_t memory_ = 0; // the track of the swapped memory
+  std::uint64_t memory_ = 0; // ID of the track of the swapped memory
 };
 
 } // namespace rtexec::traces

@@ -1,4 +1,4 @@
-// The files report_page.html, .css and .js of this folder, as they were when the library was built.
+// The contents of report_page.html, .css and .js of this folder, embedded by the build.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace rtexec::traces {
 
 struct PageFiles {
-  std::string_view html; // with the marks @STYLE@, @DATA@ and @SCRIPT@, once each and in this order
+  std::string_view html; // contains the marks @STYLE@, @DATA@ and @SCRIPT@, once each and in this order
   std::string_view css;
   std::string_view js;
 };

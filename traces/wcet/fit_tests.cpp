@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::array shapes{-0.4, -0.2, 0.0, 0.2, 0.4};
 constexpr std::array levels{0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001};
-// Statistics that are exceeded with the probabilities of `levels`
+// Statistics that are exceeded with the probabilities `levels`
 using Row = std::array<double, levels.size()>;
 using Table = std::array<Row, shapes.size()>;
 
-// The tables are computed from 40,000 samples of 200 values each.
+// Each table was computed from 40,000 samples of 200 values each.
 constexpr Table gpd_anderson_darling{{
     {0.443, 0.648, 0.916, 1.130, 1.351, 1.667, 1.923, 2.566},
     {0.417, 0.604, 0.847, 1.044, 1.237, 1.527, 1.728, 2.337},
@@ -54,7 +54,7 @@ Row at_shape(const Table& table, double shape) {
   return row;
 }
 
-/// Interpolates linearly in the logarithm of the p-value.
+/// Returns the p-value of `statistic` by linear interpolation in the logarithm of the p-value.
 double p_value(const Row& row, double statistic) {
   if (statistic <= row.front()) return levels.front();
   std::size_t j = 1;

@@ -9,11 +9,11 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr double gumbel = 1e-6; // a shape nearer to 0 counts as 0
+constexpr double gumbel = 1e-6; // a shape between -gumbel and gumbel counts as 0
 constexpr double lowest_shape = -1, highest_shape = 2;
 
-/// Maxima with mean 0 and deviation 1, since searches have absolute tolerances. The likelihoods below are of these
-/// maxima.
+/// Maxima scaled to mean 0 and standard deviation 1, because searches have absolute tolerances. The likelihoods below
+/// are those of the scaled maxima.
 struct Standardised {
   explicit Standardised(std::span<const double> maxima) : centre(mean(maxima)), x(maxima.begin(), maxima.end()) {
     for (double& value : x) value -= centre;
@@ -30,7 +30,7 @@ struct Standardised {
 
 double to_gumbel(double x, double t) { return std::abs(t * x) < 1e-9 ? x : std::log1p(t * x) / t; }
 
-/// Returns the largest log-likelihood over all locations, for a shape and the scale at the centre.
+/// Returns the largest log-likelihood over all locations, for a given shape and a given scale at the centre.
 double profile_of_scale(double shape, double scale, const Standardised& maxima) {
   const double t = shape / scale;
   if (1 + t * maxima.x.front() <= 0 || 1 + t * maxima.x.back() <= 0) return impossible;
@@ -54,8 +54,8 @@ std::pair<double, double> best_scale(double shape, const Standardised& maxima) {
   return {std::exp(log_scale), value};
 }
 
-/// Returns the largest log-likelihood for a given t = shape / scale under this condition: a maximum is below `quantile`
-/// (standardised) with the probability exp(-hazard).
+/// Returns the largest log-likelihood for a given t = shape / scale, under the condition that a maximum is below
+/// `quantile` (scaled) with the probability exp(-hazard).
 double profile_of_ratio(double t, double quantile, double hazard, const Standardised& maxima) {
   const double z_quantile = to_gumbel(quantile, t);
   const auto n = static_cast<double>(maxima.x.size());

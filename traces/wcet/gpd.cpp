@@ -7,7 +7,7 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr double exponential = 1e-6; // a shape nearer to 0 counts as 0
+constexpr double exponential = 1e-6; // a shape between -exponential and exponential counts as 0
 constexpr double lowest_shape = -1;  // the likelihood of lower shapes is unbounded
 constexpr double highest_shape = 2;
 
@@ -23,15 +23,16 @@ double profile_of_shape(double shape, double scale, std::span<const double> y) {
       .second;
 }
 
-/// Returns (r^shape - 1) / shape, the quantile over the scale, with r = 1 / probability.
+/// Returns the quantile divided by the scale, (r^shape - 1) / shape, with r = 1 / probability. `log_r` is log(r).
 double growth(double log_r, double shape) {
   return std::abs(shape) < exponential ? log_r : std::expm1(log_r * shape) / shape;
 }
 
 /// Returns the largest log-likelihood under the condition that an excess exceeds `quantile` with the probability 1 / r.
+/// `log_r` is log(r).
 double profile_of_quantile(double quantile, double log_r, std::span<const double> y) {
   const double share = quantile / y.back();
-  // For lower shapes the support would end before the largest excess
+  // For shapes below this value the support would end before the largest excess
   const double bounded = share < 1 ? std::log1p(-share) / log_r * (1 - 1e-9) : lowest_shape;
   const auto likelihood = [&](double shape) { return log_likelihood({quantile / growth(log_r, shape), shape}, y); };
   return maximum(likelihood, std::max(lowest_shape, bounded), highest_shape).second;
@@ -54,8 +55,8 @@ double log_likelihood(const Gpd& gpd, std::span<const double> y) {
 }
 
 std::optional<Gpd> fit_gpd(std::span<const double> y) {
-  // Searches in s = log(1 + x shape / scale), where x is the largest sample (`largest`). s has the order of shape times
-  // log(n). Each s has one best shape, in closed form.
+  // Searches in s = log(1 + x shape / scale), where x is the largest sample (`largest`). s has the magnitude of shape
+  // times log(n). For each s the best shape is known in closed form.
   const double log_n = std::log(static_cast<double>(y.size())), largest = y.back();
   const auto best_for = [&](double s) {
     const double ratio = std::expm1(s) / largest;

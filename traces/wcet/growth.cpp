@@ -7,8 +7,8 @@
 namespace rtexec::traces {
 namespace {
 
-/// Returns the mean of the longest samples of `pieces` equal pieces. If the samples do not divide evenly, leaves out
-/// the first few.
+/// Returns the mean of the longest samples of `pieces` equal pieces of the series. If the samples do not divide evenly,
+/// ignores the first few samples.
 double mean_longest(std::span<const double> samples, std::size_t pieces) {
   const std::size_t length = samples.size() / pieces;
   const auto used = samples.last(length * pieces);

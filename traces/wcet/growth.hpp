@@ -1,10 +1,11 @@
 // Estimates how the longest execution grows with the number of jobs, without a model of the tail. Pure; any thread may
 // call.
 //
-// In the mean, the longest execution of n jobs of a series is the longest of n / 2^k consecutive jobs, plus k times the
-// increase per doubling. That increase is known for up to six halvings, from the series cut into 2^k equal pieces. So
-// the longest is extrapolated over at most as many doublings as halvings were examined. For tails that fall at least as
-// fast as an exponential one, a doubling adds no more than the one before it.
+// Let a series have n jobs, and let k be a number of halvings. On average, the longest execution of the n jobs is the
+// longest of n / 2^k consecutive jobs, plus k times the increase per doubling. The series is cut into 2^k equal pieces,
+// for up to six halvings, which gives that increase. The longest execution is extrapolated over at most as many
+// doublings as halvings were examined. This is safe for tails that fall at least as fast as an exponential tail: a
+// doubling then adds no more than the previous doubling.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +14,22 @@
 namespace rtexec::traces {
 
 constexpr int max_halvings = 6;
-constexpr std::uint64_t min_piece = 8; // jobs; the longest of fewer jobs does not yet belong to the tail
+constexpr std::uint64_t min_piece = 8; // number of jobs; the longest of fewer jobs does not yet belong to the tail
 
 struct Growth {
   double longest = 0;
-  double per_doubling = 0; // increase per doubling of the number of jobs; the largest of all halvings
-  int halvings = 0;        // number of halvings that were examined
+  /// Increase of the longest execution per doubling of the number of jobs; the largest increase of all halvings
+  double per_doubling = 0;
+  int halvings = 0; // number of halvings that were examined
 
-  /// Returns the estimated longest execution of 2^doublings times as many jobs; more than `halvings` doublings count as
-  /// `halvings`. Adds `growth_safety` times the observed growth, since that growth is itself random.
+  /// Returns the estimated longest execution of 2^doublings times as many jobs. More than `halvings` doublings count as
+  /// `halvings`. Adds `growth_safety` times the observed growth, because the observed growth is itself random.
   [[nodiscard]] double after(double doublings) const;
 };
 constexpr double growth_safety = 1.5;
 
-/// Estimates the growth. `samples` must be in the order of measurement, each the longest of `block` jobs, and not
-/// empty.
+/// Estimates the growth. `samples` must be in the order of measurement and not empty. Each sample is the longest of
+/// `block` jobs.
 [[nodiscard]] Growth growth(std::span<const double> samples, std::uint64_t block = 1);
 
 } // namespace rtexec::traces

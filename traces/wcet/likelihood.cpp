@@ -10,7 +10,8 @@ double mean(std::span<const double> x) {
 }
 
 double sum_log1p(double c, std::span<const double> y) {
-  // One logarithm for this number of factors: each is far below the eighth root of the largest double
+  // Takes one logarithm of a product of this number of factors: each factor is far below the eighth root of the largest
+  // double
   constexpr std::size_t factors = 8;
   double sum = 0;
   for (std::size_t i = 0; i < y.size(); i += factors) {

@@ -16,11 +16,12 @@
 
 namespace rtexec::traces {
 
-/// The log-likelihood if the parameters do not allow a sample. It is finite, so that differences stay numbers.
+/// The log-likelihood of parameters that do not allow one of the samples. It is finite, so that differences remain
+/// numbers.
 constexpr double impossible = -1e12;
 
-/// Half the 95 % point of chi-square with one degree of freedom: the maximum fall of the log-likelihood within the
-/// interval (Wilks 1938).
+/// The maximum drop of the log-likelihood within the confidence interval (Wilks 1938): half the 95 % point of
+/// chi-square with one degree of freedom.
 constexpr double likelihood_drop = 1.9207294103470;
 
 [[nodiscard]] double mean(std::span<const double> x);
@@ -28,8 +29,8 @@ constexpr double likelihood_drop = 1.9207294103470;
 /// Returns the sum of log(1 + c y); -infinity if an argument of the logarithm is not positive.
 [[nodiscard]] double sum_log1p(double c, std::span<const double> y);
 
-/// Returns the argument in [low, high] at which `function`, unimodal there, is largest, and its value. A value that is
-/// not a number counts as impossible.
+/// Returns the argument in [low, high] at which `function` is largest, and the largest value. `function` must be
+/// unimodal in [low, high]. A function value that is not a number counts as impossible.
 template <typename Function>
 [[nodiscard]] std::pair<double, double> maximum(const Function& function, double low, double high) {
   constexpr int bits = 20;
@@ -41,8 +42,9 @@ template <typename Function>
   return {at, -value};
 }
 
-/// Returns the point beyond `best` at which `profile` has fallen by `likelihood_drop` from `largest`. The search starts
-/// with `step` (negative: downwards). Returns nullopt if there is no such point before `limit`.
+/// Returns an end of a confidence interval: the point beyond `best` at which `profile` has dropped by `likelihood_drop`
+/// from `largest`. The search starts with `step` (negative: downwards). Returns nullopt if there is no such point
+/// before `limit`.
 template <typename Profile>
 [[nodiscard]] std::optional<double> profile_end(const Profile& profile, double largest, double best, double step,
                                                 double limit) {
@@ -72,7 +74,7 @@ struct Search {
   double step, limit;
 };
 
-/// Returns the interval between both ends; nullopt if an end is not found.
+/// Returns the interval between the ends that the searches `down` and `up` find; nullopt if an end is not found.
 template <typename Profile>
 [[nodiscard]] std::optional<Interval> interval(const Profile& profile, double largest, double best, Search down,
                                                Search up) {

@@ -12,12 +12,12 @@
 namespace rtexec::traces {
 namespace {
 
-constexpr std::size_t max_kept = 128; // blocks in a profile; growth needs at least 64 for all halvings
+constexpr std::size_t max_kept = 128; // blocks in a profile; growth() needs at least 64 for all halvings
 constexpr std::size_t min_half = 8;
-constexpr double widest_limit = 2;     // maximum limit of the models, as a multiple of the longest
-constexpr double widest_growth = 1.5;  // maximum growth, as a multiple of the longest
-constexpr double min_claiming = 1000;  // jobs; with fewer, a drift is not found
-constexpr double short_part = 100'000; // ns; shorter parts vary mostly by interruptions
+constexpr double widest_limit = 2;     // maximum of the models' limit, as a multiple of the longest execution
+constexpr double widest_growth = 1.5;  // maximum of the grown longest execution, as a multiple of the longest execution
+constexpr double min_claiming = 1000;  // minimum number of jobs for a claim; a drift is not found with fewer jobs
+constexpr double short_part = 100'000; // ns; the execution times of shorter parts vary mostly by interruptions
 
 std::vector<double> numbers(const std::vector<Duration>& times) {
   std::vector<double> all;
@@ -31,14 +31,14 @@ std::vector<Duration> durations(const SampleSeries& series) {
   return all;
 }
 
-/// Returns the shortest execution. `all` may keep only the longest of each block of earlier executions, so `latest` is
-/// searched too.
+/// Returns the shortest execution. Searches `latest` too, because `all` may store only the longest of each block of
+/// earlier executions.
 double shortest(const SampleSeries& latest, const SampleSeries& all) {
   const double of_all = *std::ranges::min_element(all.samples());
   return latest.samples().empty() ? of_all : std::min(of_all, *std::ranges::min_element(latest.samples()));
 }
 
-/// Returns the larger upper limit of both models; nullopt if one of them is refused.
+/// Returns the larger of both models' upper limits; nullopt if one of the models is refused.
 std::optional<double> upper_limit(const Pwcet& pwcet) {
   if (!pwcet.pot.refused.empty() || !pwcet.maxima.refused.empty()) return std::nullopt;
   return std::max(pwcet.pot.quantiles[0].confidence.high, pwcet.maxima.quantiles[0].confidence.high);

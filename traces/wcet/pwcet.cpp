@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t min_samples = 2000;
 
-/// Returns why no figures can be computed with these samples and options; empty if they can.
+/// Returns the reason why no figures can be computed with these samples and options; empty if figures can be computed.
 std::string not_computable(std::span<const double> samples, const PwcetOptions& options) {
-  // Within these limits, squares and their sums stay numbers
+  // Within these limits, squares and their sums do not overflow
   const auto not_a_time = [](double x) { return !(x == 0 || (x >= 1e-100 && x <= 1e100)); };
   if (const auto bad = std::find_if(samples.begin(), samples.end(), not_a_time); bad != samples.end())
     return "sample " + number(static_cast<std::size_t>(bad - samples.begin())) + " is " + number(*bad) + ": not a time";
@@ -31,7 +31,7 @@ DistributionFreeBound distribution_free(std::span<const double> samples, std::ui
   return {*std::max_element(samples.begin(), samples.end()), -std::expm1(std::log(0.05) / jobs)};
 }
 
-/// Returns why the samples are too few or too similar; empty if they are not.
+/// Returns the reason why the samples are too few or too similar; empty if the samples suffice.
 std::string too_few(const Samples& samples) {
   if (samples.size() < min_samples)
     return number(samples.size()) + " samples: at least " + number(min_samples) + " are needed; record longer";

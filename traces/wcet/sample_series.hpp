@@ -1,5 +1,6 @@
-// The samples of a series in the order in which they came, in bounded memory. When there are too many, neighbours are
-// merged two by two into their maximum. So each kept sample is the largest of `block` jobs, a power of two.
+// The samples of a series in the order of measurement, in bounded memory. If there are too many samples, each pair of
+// neighbours is replaced by its maximum. So each stored sample is the largest of `block` jobs, where `block` is a power
+// of two.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -17,7 +18,7 @@ class SampleSeries {
  public:
   /// `capacity` must be even and at least 2.
   explicit SampleSeries(std::size_t capacity = std::size_t{1} << 16) : capacity_(capacity) {}
-  /// Continues a series from blocks that were kept before.
+  /// Continues a series from stored samples, each of which is the largest of `block` jobs.
   SampleSeries(std::size_t capacity, std::uint64_t block, std::vector<double> samples)
       : capacity_(capacity), samples_(std::move(samples)), block_(block) {
     while (samples_.size() >= capacity_) merge();
@@ -31,7 +32,7 @@ class SampleSeries {
     if (samples_.size() == capacity_) merge();
   }
 
-  /// Appends a later series. Incomplete blocks of either series are dropped.
+  /// Appends a later series. Drops the incomplete last block of each series.
   void append(SampleSeries later) {
     filled_ = 0;
     while (block_ != later.block_ || samples_.size() + later.samples_.size() >= capacity_)

@@ -40,7 +40,7 @@ std::size_t bartlett_lags(std::size_t n) {
   return static_cast<std::size_t>(4 * std::pow(static_cast<double>(n) / 100, 0.25));
 }
 
-/// Returns the variance of the mean, times n: Newey and West 1987, Bartlett window.
+/// Returns n times the variance of the mean of n samples: Newey and West 1987, Bartlett window.
 double long_run_variance(std::span<const double> deviations) {
   const std::size_t lags = bartlett_lags(deviations.size());
   double sum = lagged_product(deviations, 0);
@@ -55,8 +55,7 @@ std::vector<double> partial_sums(std::span<const double> deviations) {
   return sums;
 }
 
-/// Returns the outcome of a test. It does not hold if the statistic is not a number because the tested values do not
-/// vary.
+/// Returns the outcome of a test. If the tested values do not vary, the statistic is not a number and the test fails.
 ApplicabilityTest judged(std::string name, std::string property, double statistic, double p_value, std::string rule) {
   const double p = std::isfinite(statistic) ? std::clamp(p_value, 0.0, 1.0) : 0;
   if (!std::isfinite(statistic)) statistic = 0;
@@ -72,7 +71,7 @@ std::string slow_rule(std::size_t tested, std::size_t all) {
 } // namespace
 
 double squared_bridge_exceeds(double x) {
-  if (!(x > 0.02)) return 1; // exact to ten digits
+  if (!(x > 0.02)) return 1; // the result is exact to ten digits
   if (x > 100) return 0;
   double sum = 0, coefficient = 1; // gamma(j + 1/2) / (gamma(1/2) j!)
   for (int j = 0; j < 20; ++j) {
@@ -85,7 +84,7 @@ double squared_bridge_exceeds(double x) {
 }
 
 double bridge_range_exceeds(double x) {
-  if (!(x > 0.4)) return 1; // exact to ten digits
+  if (!(x > 0.4)) return 1; // the result is exact to ten digits
   double sum = 0;
   for (int k = 1; k < 100; ++k) {
     const double square = 2.0 * k * k * x * x;

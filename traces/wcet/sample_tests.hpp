@@ -1,8 +1,8 @@
-// Tests whether samples, in the order of measurement, may be taken as independent draws from one distribution. Pure;
+// Tests whether samples, in the order of measurement, may be treated as independent draws from one distribution. Pure;
 // any thread may call.
 //
-// Many samples reveal every dependence, however harmless. So independence is tested with a tolerance that is part of
-// the hypothesis, and the tests for slow changes see at most `slow_samples`, evenly spaced.
+// With many samples, a test detects even a harmless dependence. So the tests of independence include a tolerance in the
+// hypothesis, and the tests for slow changes use at most `slow_samples` samples, evenly spaced.
 #pragma once
 
 #include "traces/wcet/pwcet.hpp"
@@ -16,26 +16,25 @@ constexpr std::size_t slow_samples = 10'000;
 constexpr int ljung_box_lags = 20;
 constexpr double tolerated_correlation = 0.05;
 
-/// Tests that the level is stationary: Kwiatkowski, Phillips, Schmidt and Shin 1992, statistic eta_mu with a Bartlett
-/// window.
+/// Tests for level stationarity: Kwiatkowski, Phillips, Schmidt and Shin 1992, statistic eta_mu with a Bartlett window.
 [[nodiscard]] ApplicabilityTest kpss(std::span<const double> samples);
-/// Applies the same test to the distances from the median, to find whether the spread is stationary.
+/// Tests that the spread is stationary: applies kpss() to the distances of the samples from the median.
 [[nodiscard]] ApplicabilityTest kpss_of_spread(std::span<const double> samples, double median);
 
-/// Tests for autocorrelation by Ljung and Box 1978. Tolerates autocorrelations whose root of the sum of squares is at
-/// most `tolerated_correlation`.
+/// Tests for autocorrelation: Ljung and Box 1978. Tolerates autocorrelations if the square root of the sum of their
+/// squares is at most `tolerated_correlation`.
 [[nodiscard]] ApplicabilityTest ljung_box(std::span<const double> samples);
 
-/// Tests for dependence by Wald and Wolfowitz 1940: runs above and below the median. Tolerates correlations of the
-/// signs of at most `tolerated_correlation`.
+/// Tests for dependence by the runs above and below the median: Wald and Wolfowitz 1940. Tolerates correlations of the
+/// signs up to `tolerated_correlation`.
 [[nodiscard]] ApplicabilityTest runs(std::span<const double> samples, double median);
 
-/// Tests for long memory by Lo 1991: the range of partial sums, modified for short memory.
+/// Tests for long memory by the range of partial sums, adjusted for short memory: Lo 1991.
 [[nodiscard]] ApplicabilityTest rescaled_range(std::span<const double> samples);
 
-/// Returns the number of independent samples that say as much about the mean: n / (1 + 2 sum of autocorrelations), at
-/// least 1. The sum includes only significant autocorrelations. It ends after `quiet_lags` insignificant lags in a row,
-/// or `max_lags` in all.
+/// Returns the effective sample size: the number of independent samples whose mean has the variance of these samples'
+/// mean. It is n / (1 + 2 sum of autocorrelations) for n samples, at least 1. The sum includes only significant
+/// autocorrelations. It ends after `quiet_lags` insignificant lags in a row, and at most after `max_lags` lags.
 [[nodiscard]] double independent_samples(std::span<const double> samples);
 constexpr std::size_t quiet_lags = 20;
 constexpr std::size_t max_lags = 1000;

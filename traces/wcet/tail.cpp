@@ -17,8 +17,8 @@
 namespace rtexec::traces {
 namespace {
 
-// A model is refused if its shape is above 0.5 or below -0.5: above, the distribution has no variance; below, the
-// theory of maximum likelihood does not hold
+// A model is refused if its shape is above 0.5 or below -0.5. Above 0.5 the distribution has no variance. Below -0.5
+// the theory of maximum likelihood does not apply
 constexpr double steepest = 0.5;
 
 std::size_t growing(double factor, std::size_t samples) {
@@ -69,8 +69,8 @@ ApplicabilityTest kolmogorov_smirnov(Law law, double shape, std::span<const doub
   return fit_test("kolmogorov-smirnov", statistic, kolmogorov_smirnov_p_value(law, shape, statistic), u.size());
 }
 
-/// Tests the coefficient of variation. For an exponential tail it is 1, and asymptotically normal with variance 1 / n
-/// (del Castillo, Daoudi and Lockhart 2014).
+/// Tests the coefficient of variation of n excesses. For an exponential tail it is asymptotically normal with mean 1
+/// and variance 1 / n (del Castillo, Daoudi and Lockhart 2014).
 ApplicabilityTest coefficient_of_variation(std::span<const double> y) {
   const auto n = static_cast<double>(y.size());
   const double mean = std::accumulate(y.begin(), y.end(), 0.0) / n;
@@ -85,7 +85,7 @@ ApplicabilityTest coefficient_of_variation(std::span<const double> y) {
           "p >= " + number(level) + ": not heavier than exponential; informative only"};
 }
 
-/// The samples in the form that the generalised Pareto distribution needs.
+/// The samples in the form for the generalised Pareto distribution: excesses over a threshold.
 struct Peaks {
   static constexpr Law law = Law::gpd;
   static constexpr const char* name = "gpd";
@@ -104,8 +104,8 @@ struct Peaks {
   double rate = 0;
 };
 
-/// The samples in the form that the generalised extreme value distribution needs. The first samples are left out if
-/// they fill no block.
+/// The samples in the form for the generalised extreme value distribution: maxima of blocks. If the first samples fill
+/// no block, they are ignored.
 struct Maxima {
   static constexpr Law law = Law::gev;
   static constexpr const char* name = "gev";
@@ -147,7 +147,8 @@ template <typename Source> Fitted<Source> fitted(const Samples& samples, std::si
   return result;
 }
 
-/// A candidate: the model fitted with `used` exceedances or blocks (`whole`), and with half as many (`higher`).
+/// A candidate for a model: the fit with `used` exceedances or blocks (`whole`), and the fit with half as many
+/// (`higher`).
 template <typename Source> struct Candidate {
   Fitted<Source> whole, higher;
   std::vector<ApplicabilityTest> tests;
@@ -159,7 +160,7 @@ template <typename Source> struct Candidate {
     tests = {anderson_darling(Source::law, whole.law->shape, u), kolmogorov_smirnov(Source::law, whole.law->shape, u)};
   }
 
-  /// Returns why the candidate may not be used; empty if it may.
+  /// Returns the reason why the candidate may not be used; empty if it may be used.
   [[nodiscard]] std::string refused() const {
     if (!whole.law || !whole.shape || !higher.law || !higher.shape)
       return "the likelihood has no maximum: the tail ends abruptly, or there is no tail";
@@ -175,7 +176,7 @@ template <typename Source> struct Candidate {
   }
 };
 
-/// Returns a quantile within the samples, for which no model is needed. Its 95 % interval comes from the binomial
+/// Returns a quantile within the samples, which needs no model. Its 95 % confidence interval comes from the binomial
 /// distribution of the number of samples above the quantile.
 Quantile empirical_quantile(const std::vector<double>& ascending, double probability) {
   const auto n = static_cast<double>(ascending.size());
@@ -188,8 +189,8 @@ Quantile empirical_quantile(const std::vector<double>& ascending, double probabi
           {with_above(quantile(complement(above, 0.025))), with_above(quantile(above, 0.025) - 1)}};
 }
 
-/// Returns the quantile by the fit `whole`, with the smallest interval that contains the 95 % intervals of both fits.
-/// Returns nullopt if one of these has no end.
+/// Returns the quantile of the fit `whole`. Its interval is the smallest interval that contains the 95 % confidence
+/// intervals of both fits. Returns nullopt if one of these intervals has no end.
 template <typename Source> std::optional<Quantile> tail_quantile(const Candidate<Source>& candidate, double of_sample) {
   Quantile result;
   for (const auto* part : {&candidate.higher, &candidate.whole}) {
@@ -210,8 +211,8 @@ template <typename Source>
 std::optional<Quantile> quantile_of_job(const Candidate<Source>& candidate, const Samples& samples, double exceedance,
                                         std::uint64_t block) {
   const double of_sample = -std::expm1(static_cast<double>(block) * std::log1p(-exceedance));
-  // The models serve only for quantiles beyond the samples. If at least as many samples lie above the quantile as the
-  // higher tail uses, the samples give the quantile without a model.
+  // The models are used only for quantiles beyond the samples. If the number of samples above the quantile is at least
+  // the number that `higher` uses, the samples give the quantile without a model.
   const bool within =
       of_sample * static_cast<double>(samples.size()) >= static_cast<double>(candidate.higher.source.data.size());
   auto result = within ? empirical_quantile(samples.ascending, of_sample) : tail_quantile(candidate, of_sample);

@@ -1,4 +1,4 @@
-// Formats numbers in rules and reasons for the user.
+// Formats numbers for texts to the user: rules and reasons.
 #pragma once
 
 #include <concepts>
