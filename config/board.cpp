@@ -314,7 +314,8 @@ const Schema<Board>& board_schema() {
   return instance;
 }
 
-/// Checks the files for locking a clock. There are two ways to lock it, and each of them needs two files.
+/// Checks the files for locking a clock. A clock is locked either by `lowest` and `highest`, or by `set` and `lock`;
+/// each method needs both of its files.
 void check_clock(const ClockFacts& clock, const Rules& rules) {
   if (clock.lowest.empty() != clock.highest.empty())
     rules.broken({"lowest", "highest"}, "lowest and highest: one is missing; give both or neither");
@@ -341,7 +342,7 @@ void check_hardware(const Board& board, Report& report) {
                                    std::to_string(kind_of[core] + 1) + " already");
 }
 
-/// Checks that some cores are not isolated at boot, and so remain for interrupts and the system.
+/// Checks that at least one core is not isolated at boot, so that it remains for interrupts and the system.
 void check_boot(const Board& board, Report& report) {
   const Rules rules(report, "boot");
   std::set<unsigned> left;
@@ -373,7 +374,7 @@ void check_rules(const Board& board, Report& report) {
     if (board.counters[i].cluster && board.counters[i].cores.empty())
       Rules(report, "counter", i)
           .broken({"cluster", "cores"}, "cluster = true: needs cores too: those that share the counter");
-  if (rules.is_bad("chunk")) return; // it might be 0
+  if (rules.is_bad("chunk")) return; // the chunk may be 0
   if (const std::string problem = problem_of_multiple(board.capacity, board.chunk); !problem.empty())
     broken(rules, {"capacity", "chunk"}, board.capacity, problem);
 }

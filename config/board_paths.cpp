@@ -14,7 +14,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && !text.contains(' ') && !text.contains('/') && text != "." && text != "..";
 }
 
-/// Removes the first word and the space after it from `text`. Returns the word.
+/// Removes the first word of `text` and the space after the word. Returns the word.
 std::string_view take_word(std::string_view& text) {
   const std::size_t end = std::min(text.find(' '), text.size());
   const std::string_view word = text.substr(0, end);
@@ -22,7 +22,8 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-/// Removes a condition "NAME = TEXT" from the front of `text` and returns it. TEXT ends at the next condition.
+/// Removes a condition "NAME = TEXT" from the beginning of `text` and returns the condition. TEXT ends where the next
+/// condition begins.
 std::optional<BoardPath::Condition> take_condition(std::string_view& text) {
   BoardPath::Condition condition;
   condition.name = take_word(text);

@@ -10,7 +10,7 @@
 namespace rtexec::config {
 
 [[nodiscard]] Read<BoardPath> parse_board_path(std::string_view text);
-/// Returns a text that parse_board_path() reads as `path`.
+/// Returns the text of `path`; parse_board_path() parses the text as an equal path.
 [[nodiscard]] std::string to_string(const BoardPath& path);
 [[nodiscard]] Type<BoardPath> board_path();
 

@@ -1,5 +1,5 @@
 // Rewrites a board file statement by statement. A statement is a key with its value, a table header, or a line with
-// neither. The TOML parser tells which of these it is.
+// neither. The TOML parser determines the kind of each statement.
 #include "config/board_writer.hpp"
 
 #include "config/document.hpp"
@@ -26,13 +26,13 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
     else if (text.substr(at).starts_with(closing)) break;
   }
   at += closing.size();
-  if (closing.size() == 3) // one or two quotes may stand before the closing ones
+  if (closing.size() == 3) // one or two quotes may precede the closing quotes
     for (int more = 0; more < 2 && text.substr(std::min(at, text.size())).starts_with(quote); ++more) ++at;
   return std::min(at, text.size());
 }
 
-/// Returns the position after the first `stop` that is outside strings, comments and brackets, or the text's end if
-/// there is none.
+/// Returns the position after the first `stop` outside strings, comments and brackets. Returns the end of the text if
+/// there is no such `stop`.
 std::size_t end_at(char stop, std::string_view text) {
   int depth = 0;
   for (std::size_t at = 0; at < text.size();) {
@@ -53,7 +53,7 @@ std::size_t end_at(char stop, std::string_view text) {
 
 std::size_t end_of_statement(std::string_view text) { return end_at('\n', text); }
 
-/// Returns `statement`, a key with a string or a number, with that value replaced by `value`.
+/// Returns `statement`, a key with a string or a number, with its value replaced by `value`.
 std::string with_value(std::string_view statement, const std::string& value) {
   const std::size_t begin = statement.find_first_not_of(" \t", end_at('=', statement));
   const bool is_string = statement[begin] == '"' || statement[begin] == '\'';
@@ -63,12 +63,12 @@ std::string with_value(std::string_view statement, const std::string& value) {
 }
 
 bool is_header(std::string_view statement) {
-  // A byte order mark may begin the text
+  // The text may begin with a byte order mark
   const std::size_t first = statement.find_first_not_of(" \t\xEF\xBB\xBF");
   return first != std::string_view::npos && statement[first] == '[';
 }
 
-/// Returns the first key of the statement, or of its table header; empty if it has neither.
+/// Returns the first key of the statement or of its table header; empty if the statement has no key.
 std::string key_of(std::string_view statement) {
   const Result<Table> content = parse_document(statement, "board");
   return content && !content->empty() ? content->front().key : std::string();
@@ -84,7 +84,7 @@ std::string comments_of(std::string_view lines) {
   return comments;
 }
 
-/// Rewrites a text with new costs of swapping. Its statements are passed in one by one.
+/// Replaces the [[swap_cost]] tables in a text. The caller passes the statements one by one to put().
 class Rewriter {
  public:
   explicit Rewriter(std::optional<Bytes> chunk) : chunk_(chunk) {}
@@ -98,7 +98,7 @@ class Rewriter {
     if (is_header(statement)) section_ = key == "swap_cost" ? swap_cost : other;
     if (section_ == swap_cost) return drop_table_line();
     kept_ += std::exchange(pending_, {});
-    if (section_ == top && key == "swap_cost") return; // the tables in one array: [{...}, ...]
+    if (section_ == top && key == "swap_cost") return; // the tables in the form of one array: [{...}, ...]
     kept_ += section_ == top && key == "chunk" && chunk_ ? with_value(statement, toml_string(to_string(*chunk_)))
                                                          : statement;
   }
@@ -107,7 +107,7 @@ class Rewriter {
   [[nodiscard]] std::string finish(std::string tables, std::string_view line_end) {
     kept_ += std::exchange(pending_, {});
     if (tables.empty()) return kept_;
-    if (place_) tables.erase(0, line_end.size()); // an empty line above the former tables is still there
+    if (place_) tables.erase(0, line_end.size()); // the empty line above the former tables still exists
     else if (!kept_.empty() && !kept_.ends_with('\n')) kept_ += line_end;
     return kept_.insert(place_.value_or(kept_.size()), tables);
   }
@@ -121,7 +121,8 @@ class Rewriter {
   enum { top, swap_cost, other } section_ = top;
   std::optional<Bytes> chunk_;
   std::string kept_;
-  // Lines without statements, in or behind a [[swap_cost]] table. The next statement shows if they belong to the table
+  // Lines without a key, in or after a [[swap_cost]] table. The next statement shows whether these lines belong to the
+  // table
   std::string pending_;
   std::optional<std::size_t> place_; // position in `kept_` at which the last table ended
 };
@@ -130,8 +131,7 @@ struct Fact {
   std::string key, value;
 };
 
-/// Rewrites a text, and replaces the facts of one table. If the name of the table is empty, these are the keys outside
-/// of all tables.
+/// Replaces the facts of one table in a text. If the name of the table is empty, replaces keys outside of all tables.
 class TableRewriter {
  public:
   TableRewriter(std::string_view table, std::vector<Fact> facts)
@@ -142,7 +142,7 @@ class TableRewriter {
   void put(std::string_view statement) {
     const std::string key = key_of(statement);
     if (is_header(statement)) section_ = key == table_ ? own : other;
-    if (section_ == top && key == table_) return; // the table in another form: {...}, or a dotted key
+    if (section_ == top && key == table_) return; // the table in another form: {...}, or as a dotted key
     const auto fact = section_ == own ? std::ranges::find(facts_, key, &Fact::key) : facts_.end();
     if (fact != facts_.end()) {
       text_ += with_value(statement, fact->value);
@@ -166,12 +166,12 @@ class TableRewriter {
  private:
   enum { top, own, other } section_;
   std::string table_;
-  std::vector<Fact> facts_; // not yet written
+  std::vector<Fact> facts_; // facts that have not been written yet
   std::string text_;
   std::optional<std::size_t> place_; // position behind the last key of the table
 };
 
-/// Passes the statements of `toml` to the rewriter, one after the other.
+/// Passes the statements of `toml` one by one to the rewriter.
 void put_all(std::string_view toml, auto& rewriter) {
   while (!toml.empty()) {
     const std::size_t end = end_of_statement(toml);
@@ -199,7 +199,7 @@ std::vector<Fact> facts_of(const MemoryFacts& measured) {
   return facts;
 }
 
-/// Returns all values that apply to the kind of platform (unified memory or not), zeros included.
+/// Returns all values that apply to the platform's kind (unified memory or not), including zeros.
 std::vector<Fact> facts_of(const MemoryCosts& measured) {
   const auto time = [](std::string_view key, Duration value) {
     return Fact{std::string(key), toml_string(to_string(value))};
@@ -232,8 +232,8 @@ std::string with_line_ends(std::string_view text, std::string_view line_end) {
   return result;
 }
 
-/// Returns the costs of both lists, sorted by store and chunk size. If several have the same store and chunk size, the
-/// last one of `measured` counts, or that of `before` if there is none.
+/// Returns the costs of both lists, sorted by store and chunk size. For each store and chunk size, the result has the
+/// last cost in `measured`. If `measured` has no such cost, the result has the cost in `before`.
 std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const SwapCost> measured) {
   std::map<std::pair<StoreKind, Bytes>, SwapCost> costs;
   for (const auto source : {before, measured})
@@ -243,7 +243,7 @@ std::vector<SwapCost> merged(std::span<const SwapCost> before, std::span<const S
   return result;
 }
 
-/// Returns the text that `rewrite()` makes of `board_toml`. Checks that both texts are valid boards.
+/// Applies `rewrite()` to `board_toml` and returns the new text. Checks that both texts are valid boards.
 template <class Rewrite> Result<std::string> rewritten(std::string_view board_toml, Rewrite rewrite) {
   if (const auto before = parse_board(board_toml, "board"); !before) return Unexpected(before.error());
   std::string text = rewrite();

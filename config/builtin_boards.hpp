@@ -1,4 +1,4 @@
-// The board files of boards/, embedded in the library, so that the library finds them without an installation.
+// The board files of boards/, embedded in the library, so that the library needs no installed files.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -16,7 +16,7 @@ struct BuiltinBoard {
 /// Returns the embedded boards. make-builtin-boards generates this function.
 [[nodiscard]] std::span<const BuiltinBoard> builtin_boards();
 
-/// Does the same as rtexec::read_board, with names from `builtin`.
+/// Reads a board as rtexec::read_board() does, but searches names in `builtin`.
 [[nodiscard]] Result<Board> read_board(std::string_view name_or_path, std::span<const BuiltinBoard> builtin);
 
 } // namespace rtexec::config

@@ -11,7 +11,7 @@ namespace rtexec::config {
 namespace {
 
 struct Description {
-  std::string_view name, belongs; // in `belongs`, FILE stands for the name of the file
+  std::string_view name, belongs; // `belongs` says where such a file belongs; FILE in it stands for the file's name
 };
 
 Description described(Content content) {
@@ -30,7 +30,7 @@ Description described(Content content) {
   std::unreachable();
 }
 
-/// Returns true if the text is JSON. A TOML table also begins with '[', but never has a brace after it.
+/// True if the text is JSON. A TOML table also begins with '[', but no brace follows it.
 bool is_json(std::string_view text) {
   const auto skip_spaces = [&] { text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size())); };
   skip_spaces();
@@ -41,7 +41,7 @@ bool is_json(std::string_view text) {
   return text.starts_with('{');
 }
 
-/// Recognises a TOML file by the keys that no other kind of file has.
+/// Recognises a TOML file by keys that only one kind of file has.
 std::optional<Content> content_of_toml(std::string_view text) {
   const auto top = parse_document(text, {});
   if (!top) return {};
@@ -70,7 +70,7 @@ std::string replaced(std::string_view text, std::string_view word, const std::st
 std::optional<Content> content_of(std::string_view bytes) {
   if (bytes.starts_with("\x89PNG") || bytes.starts_with("\xff\xd8\xff")) return Content::picture;
   if (bytes.starts_with("\x93NUMPY")) return Content::tensor;
-  if (bytes.starts_with('\x08')) return Content::onnx; // the field ir_version, which no text begins with
+  if (bytes.starts_with('\x08')) return Content::onnx; // the field ir_version of ONNX; no text begins with this byte
   if (bytes.contains('\0') || bytes.size() > max_file_bytes) return {};
   return is_json(bytes) ? std::optional(Content::json) : content_of_toml(bytes);
 }

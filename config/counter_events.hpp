@@ -6,9 +6,9 @@
 namespace rtexec::config {
 
 enum class EventMeaning {
-  traffic, // memory traffic; also any event that is not known by name
-  time,    // counts while the core executes anything: a spinning thread causes as many as any other
-  other,   // occurs as often as the program chooses
+  traffic, // memory traffic; also used for any event with an unknown name
+  time,    // counts time: a spinning thread causes as many events as any other thread
+  other,   // occurs as often as the program causes it
 };
 [[nodiscard]] EventMeaning meaning_of(std::string_view event);
 

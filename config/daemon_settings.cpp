@@ -97,7 +97,7 @@ std::vector<Key<DaemonSettings>> swap_keys() {
                           &DaemonSettings::swap)};
 }
 
-/// Makes a key of ClientRule::declaration, the declaration that the daemon makes for a client.
+/// Makes a key of ClientRule::declaration, which the daemon uses in place of a client's own declaration.
 template <class T, class Member>
 Key<ClientRule> declared(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Member member) {
@@ -182,7 +182,7 @@ bool is_client_name(std::string_view name) {
          std::ranges::all_of(name, [](char each) { return ' ' <= each && each <= '~'; });
 }
 
-/// Returns true if every client that `rule` applies to is taken by the earlier rule `before`.
+/// True if `before`, an earlier rule, applies to every client to which `rule` applies.
 bool hides(const ClientRule& before, const ClientRule& rule) {
   return (before.name.empty() || before.name == rule.name) &&
          (before.executable.empty() || before.executable == rule.executable);

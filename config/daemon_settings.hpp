@@ -1,6 +1,6 @@
 // The settings of the daemon that schedules other programs on a shared device (rtexecd FILE.toml). They name the
-// device, the part of it that each program may use, and the declarations that the daemon makes for programs that make
-// none. Plain values.
+// device, the part of the device that each program may use, and declarations for programs that make no declaration.
+// Plain values.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -16,11 +16,11 @@
 
 namespace rtexec::config {
 
-/// How physical chunks (memory of the device) pass from one client to the next.
+/// The way in which clients use physical chunks (memory of the device) one after another.
 enum class ChunkSharing {
   automatic, // shared if the driver can export them
-  shared,    // allocated once and passed on: each client can read what others left in them
-  separate,  // each client allocates its own when it loads them, and frees them when it has saved them
+  shared,    // allocated once and passed between clients: a client can read the data that another client left
+  separate,  // each client allocates its chunks before it loads data, and frees them after it has saved the data
 };
 
 struct DaemonOptions {
@@ -32,25 +32,25 @@ struct DaemonOptions {
   /// The priorities of clients with a deadline, under static priority.
   PriorityAssignment priorities = PriorityAssignment::deadline_monotonic;
   ChunkSharing chunks = ChunkSharing::automatic;
-  /// The longest job of a client without a deadline. Any other client may have to wait for such a job.
+  /// The maximum length of a job of a client without a deadline. All other clients may have to wait for such a job.
   Duration best_effort_wcet{std::chrono::milliseconds(50)};
-  /// The time within which a client must carry out a command. A client that takes longer is ended.
+  /// The time within which a client must execute a command of the daemon. The daemon ends a client that takes longer.
   Duration command_timeout{std::chrono::milliseconds(500)};
-  /// The time after which a client is ended if it holds the device beyond its WCET while others wait.
+  /// The daemon ends a client that holds the device for this time beyond its WCET while other clients wait.
   Duration stuck_after{std::chrono::seconds(1)};
-  bool keep_awake = false; // keep all cores that the daemon may use from going idle
+  bool keep_awake = false; // true: keep all cores that the daemon may use out of idle states
 };
 
-/// The declaration of a client: limits that it promises to keep. In return its deadline is promised.
+/// The declaration of a client: limits that the client promises to keep. In return the daemon promises its deadline.
 struct ClientDeclaration {
   /// The minimum time between the releases of two jobs.
   Duration period{0};
   /// The longest time from the release of a job to its end; at most the period.
   Duration deadline{0};
-  /// The longest time that a job uses the device if it runs alone and its memory is on the device.
+  /// The maximum time that a job uses the device, if it runs alone and its memory is on the device.
   Duration wcet{0};
-  /// The longest pause within a job: new work that comes within this time after all work of the job has ended belongs
-  /// to the same job. It does so only until the job's WCET is used up.
+  /// The maximum pause within a job. New work that arrives within this time after the end of the job's work belongs to
+  /// the same job, until the job's WCET is used up.
   Duration gap{0};
   /// 1 to 99; a larger number is more urgent. Only used if priorities are explicit.
   std::optional<int> priority;
@@ -60,15 +60,15 @@ struct ClientDeclaration {
 
 inline constexpr std::size_t longest_client_name = 63;
 
-/// A rule for clients with this name and this executable. If several rules apply to a client, the first one counts.
+/// A rule for clients with this name and this executable. The first rule that applies to a client is used.
 struct ClientRule {
-  /// The name that the client gives itself (RTEXEC_CLIENT): printable ASCII. Empty: any.
+  /// The name that the client sets in RTEXEC_CLIENT: printable ASCII. Empty: any name.
   std::string name;
-  /// The executable, as /proc/PID/exe says. Empty: any.
+  /// The client's executable, from /proc/PID/exe. Empty: any executable.
   std::filesystem::path executable;
-  /// The largest amount of device memory that the client may have. Absent: all of it.
+  /// The maximum device memory of the client. Absent: all memory of the device.
   std::optional<Bytes> memory;
-  /// The declaration that the daemon makes for the client. If it is set, the client may not make one itself.
+  /// The declaration that the daemon makes for the client. If it is set, the client must not make a declaration itself.
   std::optional<ClientDeclaration> declaration;
 };
 
@@ -79,10 +79,11 @@ struct DaemonSettings {
   DeviceOptions device; // only capacity, chunk and swap_cost
   SwapPolicy swap = SwapPolicy::pipelined;
   std::vector<ClientRule> clients;
-  std::vector<std::string> warnings; // of the reader, one line each: what the next release will refuse
+  std::vector<std::string>
+      warnings; // warnings of the reader, one line each: settings that the next release will refuse
 };
 
-/// Return the settings, or bad_input with every mistake and its line.
+/// Returns the settings, or bad_input with all mistakes and their lines.
 [[nodiscard]] Result<DaemonSettings> parse_daemon_settings(std::string_view toml, const std::filesystem::path& file);
 [[nodiscard]] Result<DaemonSettings> read_daemon_settings(const std::filesystem::path& file);
 

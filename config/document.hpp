@@ -14,7 +14,7 @@
 
 namespace rtexec::config {
 
-/// A position in the text, counted from 1; columns in characters.
+/// A position in the text; lines and columns count from 1, columns in characters.
 struct Position {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
@@ -42,15 +42,16 @@ struct Entry {
 
 [[nodiscard]] const Entry* find(const Table& table, std::string_view key);
 
-/// Returns the value as TOML writes it, shortened, for a message.
+/// Returns the value in TOML syntax, shortened, for a message.
 [[nodiscard]] std::string spelled(const Value& value);
 
-/// Limits of the parsed text. They are far above any use, and so low that no text can exhaust the parser's stack.
+/// Limits of the parsed text. They are far above any practical use. No text within these limits can overflow the
+/// parser's stack.
 inline constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t max_line_bytes = 2048;
 
-/// Returns the root table of the text. A syntax error is reported as "FILE:LINE:COLUMN: error: ..."; `file` is only
-/// used for that.
+/// Returns the root table of the text. A syntax error is reported as "FILE:LINE:COLUMN: error: ..."; `file` is used
+/// only in this message.
 [[nodiscard]] Result<Table> parse_document(std::string_view toml, const std::string& file);
 
 } // namespace rtexec::config

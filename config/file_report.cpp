@@ -6,7 +6,7 @@
 namespace rtexec::config {
 namespace {
 
-constexpr std::size_t max_lines = 100; // of one message
+constexpr std::size_t max_lines = 100; // maximum number of lines of a message
 
 KeyPath table_of(const KeyPath& place) {
   return {.table = place.table, .index = place.index, .key = {}, .around = place.around};

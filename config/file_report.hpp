@@ -1,4 +1,4 @@
-// Collects all mistakes in one file, or in one struct that code has built.
+// Collects all mistakes in one file, or in one struct that code built.
 #pragma once
 
 #include "config/document.hpp"
@@ -16,36 +16,37 @@
 
 namespace rtexec::config {
 
-/// The path of a value in the structs: a key of a table, or the table itself if `key` is empty. The members are views
-/// of string literals.
+/// The path of a value in the structs: a key of a table, or the table itself if `key` is empty. The members must be
+/// views of string literals.
 struct KeyPath {
-  std::string_view table; // "" is the file's top, "executive", "task", ...
-  std::size_t index = 0;  // the index of a list's element
+  std::string_view table; // "" is the top level of the file; "executive", "task", ...
+  std::size_t index = 0;  // index of the element, if the table is an element of a list
   std::string_view key;
-  std::size_t around = 0; // if the list is within an element of another list: the index of that element
+  std::size_t around = 0; // if that list is within an element of an outer list: the index of the outer element
   friend auto operator<=>(const KeyPath&, const KeyPath&) = default;
 };
 
-/// Collects errors. A value that has an error is *bad*. A rule between several values is not reported if one of them is
-/// bad already, so that one mistake gives one message.
+/// Collects errors. A value that has an error is *bad*. If a value is bad, rules between it and other values are not
+/// reported, so that one mistake gives one message.
 class Report {
  public:
-  /// Makes a report for a struct built in code: messages carry no position.
+  /// Makes a report for a struct that code built: messages have no position.
   Report() = default;
   explicit Report(std::filesystem::path file) : file_(std::move(file)) {}
 
   void locate(const KeyPath& place, Position at) { positions_[place] = at; }
-  /// Sets the name of a list's element in messages.
+  /// Sets the name that messages use for a list's element.
   void name_element(const KeyPath& element, const std::string& name) { names_[element] = name; }
 
-  /// Adds an error at the position of the value, or of its table if the file does not give the value.
+  /// Adds an error at the position of the value. If the file does not contain the value, uses the position of the
+  /// value's table.
   void error(const KeyPath& place, const std::string& message);
-  /// Adds an error about something for which the structs have no member, such as an unknown key of `table`.
+  /// Adds an error about an item of the file that has no member in the structs, such as an unknown key of `table`.
   void error(const KeyPath& table, Position at, const std::string& message);
-  /// Adds an error about a broken rule between the values at `places`. Its position is that of the first of them.
+  /// Adds an error about a broken rule between the values at `places`. The error has the position of the first value.
   void relation(const std::vector<KeyPath>& places, const std::string& message);
 
-  /// Adds a warning: the file is read, and its author should change it.
+  /// Adds a warning: the file is accepted, but its author should change it.
   void warn(Position at, const std::string& message);
 
   [[nodiscard]] bool is_bad(const KeyPath& place) const { return bad_.contains(place); }
@@ -82,7 +83,7 @@ class Rules {
   [[nodiscard]] KeyPath of(std::string_view key) const {
     return {.table = table_, .index = index_, .key = key, .around = around_};
   }
-  /// Adds a warning: the file is read, and its author should change it.
+  /// Adds a warning: the file is accepted, but its author should change it.
   void warn(Position at, const std::string& message);
 
   [[nodiscard]] bool is_bad(std::string_view key) const { return report_.is_bad(of(key)); }

@@ -15,7 +15,7 @@
 namespace rtexec {
 
 template <class Enum> struct Spelling {
-  std::string_view text; // a literal: ends with a null character
+  std::string_view text; // a string literal, so that it ends with a null character
   Enum value;
 };
 

@@ -1,6 +1,6 @@
 // Headers of the standard library that most files include, parsed once per build instead of once per file. The compiler
-// includes them before each source file by itself. Every file still includes the headers that it uses: builds under
-// sanitizers, which do not use this header, find the files that do not.
+// includes this header before each source file. Every file must still include the headers that it uses. Builds with
+// sanitizers do not use this header, so they find files with missing includes.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ using namespace config;
 
 constexpr double largest_margin = 100;
 
-/// Returns a function that accesses one part of one of an entry's two WCETs.
+/// Returns a function that accesses one part of an entry's WCET; `wcet` selects one of the entry's two Wcet members.
 auto part(Wcet ProfileEntry::*wcet, Duration Wcet::*which) {
   return [=](auto& entry) -> auto& { return (entry.*wcet).*which; };
 }
@@ -30,7 +30,8 @@ std::vector<Key<Profile>> top_keys() {
                        &Profile::device)};
 }
 
-/// The names of the keys for the basis of one part's WCET: the measurements that it was derived from.
+/// The names of the keys for the basis of one part's WCET. The basis is the measurements from which the WCET was
+/// derived.
 struct BasisNames {
   std::string_view method, exceedance, block, longest;
 };
@@ -130,7 +131,8 @@ std::vector<Key<ProfileEntry>> traffic_keys() {
 std::int64_t as_number(std::uint32_t layer) { return layer; }
 std::int64_t as_number(Duration time) { return time.count(); }
 
-/// Makes the key of a list: one member of each measured piece (a run of layers).
+/// Makes the key of a list with one value for each measured piece. A piece is a run of layers; the value is a member of
+/// the piece.
 template <class T>
 Key<ProfileEntry> piece_key(std::string_view name, std::int64_t most, std::string_view meaning,
                             T MeasuredLayers::Piece::*member) {
@@ -313,13 +315,13 @@ void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines) {
 
 namespace {
 
-/// Returns the kind of workload in a fingerprint: "dnn-cuda-fp16" for "dnn-cuda-fp16-0123456789abcdef".
+/// Returns the kind of workload that a fingerprint begins with: "dnn-cuda-fp16" for "dnn-cuda-fp16-0123456789abcdef".
 std::string_view kind_of(std::string_view fingerprint) {
   return fingerprint.substr(0, std::min(fingerprint.rfind('-'), fingerprint.size()));
 }
 
-/// Returns the difference between two fingerprints in words, as far as they show it: they contain the kind of workload
-/// as text, and hashes of the rest.
+/// Describes the difference between two fingerprints in words. Fingerprints contain the kind of workload as text, but
+/// only hashes of everything else.
 std::string what_changed(std::string_view before, std::string_view now) {
   constexpr std::string_view tuning = "-tuned-";
   const std::string_view plain_before = before.substr(0, before.find(tuning)),

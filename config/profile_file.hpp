@@ -12,31 +12,33 @@
 
 namespace rtexec {
 
-/// Returns the WCET for a measured maximum: `observed` times `margin`, rounded up.
+/// Returns the WCET for a measured maximum: `observed` times `margin`, rounded up to whole nanoseconds.
 [[nodiscard]] Duration with_margin(Duration observed, double margin);
 
 [[nodiscard]] Result<Profile> parse_profile(std::string_view toml, const std::filesystem::path& file);
-/// Returns the text of `profile`, for the file `file`. parse_profile() reads it as the same profile.
+/// Returns the text of `profile`, for the file `file`. parse_profile() parses the text as an equal profile.
 [[nodiscard]] Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file);
 
-/// Returns the entry of `task` under memory policy `policy`; `automatic` means D. Returns null if there is none.
+/// Returns the entry of `task` under memory policy `policy`; `automatic` means D. Returns null if there is no entry.
 [[nodiscard]] const ProfileEntry* entry_of(const Profile& profile, const std::string& task, MemoryPolicy policy);
-/// Sets the task's wcet to that of `entry`, and takes the other times of `entry` that the task does not give itself.
+/// Sets the task's wcet to the wcet of `entry`. Also sets the task's other times from `entry`, except times that the
+/// task set contains.
 void fill(Task& task, const ProfileEntry& entry);
-/// Returns the entry of `task` to which measurements can be added: the existing one if it was measured with the
-/// fingerprint `workload`, otherwise a new one.
+/// Returns the entry of `task` for new measurements. This is the existing entry if it was measured with the fingerprint
+/// `workload`, otherwise a new entry.
 [[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,
                                        const std::string& workload);
-/// Records in `entry` that some of it was measured in a degraded run. `lines` describe the degradation.
+/// Records in `entry` that some of its values were measured in a degraded run. `lines` describe the degradation.
 void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines);
 /// Returns `profile`, followed by the entries of `before` for the tasks and memory policies that `profile` lacks.
 [[nodiscard]] Profile with_others(Profile profile, const Profile& before);
-/// Returns bad_input if measurements of `later` cannot be added to those of `before`, because they are from another
-/// machine or device.
+/// Returns bad_input if measurements of `later` cannot be added to measurements of `before`, because they are from
+/// another machine or device.
 [[nodiscard]] Result<> check_same_place(const Profile& before, const Profile& later);
 
-/// Sets the wcet of every task without one, from its entry under its memory policy. The error names each task whose
-/// entry is absent or was measured with another fingerprint. `fingerprints` are parallel to `tasks.tasks`.
+/// Sets the wcet of every task without a wcet, from the task's entry under its memory policy. Returns an error that
+/// names each task whose entry is absent or was measured with another fingerprint. `fingerprints` has one element for
+/// each element of `tasks.tasks`.
 [[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile,
                                      const std::vector<std::string>& fingerprints);
 

@@ -14,8 +14,8 @@ std::string_view without_brackets(std::string_view header) {
 
 bool is_table(const Value& value) { return std::holds_alternative<Table>(value.content) || is_list_of_tables(value); }
 
-/// Returns the last name of the table `inner` if it is within the table `outer`: "swap_cost" for the headers "[device]"
-/// and "[device.swap_cost]". Returns an empty text if it is elsewhere.
+/// Returns the last name of the table `inner` if `inner` is within the table `outer`: "swap_cost" for the headers
+/// "[device]" and "[device.swap_cost]". Otherwise returns an empty text.
 std::string_view name_within(std::string_view outer, std::string_view inner) {
   const std::string_view name = without_brackets(inner);
   const std::size_t dot = name.rfind('.');
@@ -23,7 +23,7 @@ std::string_view name_within(std::string_view outer, std::string_view inner) {
   return parent == without_brackets(outer) ? name.substr(dot + 1) : std::string_view{}; // npos + 1 is 0
 }
 
-/// Returns the names that a file may have in one table: its keys and its inner tables.
+/// Returns the names that are allowed in one table of a file: its keys and its inner tables.
 std::vector<std::string_view> known_names(std::string_view table, std::span<const KeyDoc> docs) {
   std::vector<std::string_view> names;
   for (const KeyDoc& doc : docs) {
@@ -67,8 +67,8 @@ std::vector<std::string_view> headers(std::span<const KeyDoc> docs) {
   return result;
 }
 
-/// Calls `look` for each table with the dotted name `name` below `top`. If a part of the name is a list, it does so for
-/// each element. `place`: the path of `top`.
+/// Calls `look` for each table with the dotted name `name` within `top`. If a part of the name is a list, calls `look`
+/// for each element. `place`: the path of `top`.
 void for_each_table(const Table& top, std::string_view name, const KeyPath& place,
                     const std::function<void(const Table&, const KeyPath&)>& look) {
   const std::size_t dot = name.find('.');

@@ -1,7 +1,8 @@
-// The table of keys for one kind of file. One Key says how its value is read, limited, written and documented.
+// The table of keys for one kind of file. One Key defines how a value is read, limited, written and documented.
 //
-// A Schema is a list of sections. A section is the file's top (no name), a table ("executive", or "device.swap_cost"
-// for a table in another one), or a list of tables ("task"). Each section binds its keys to the members of a struct.
+// A Schema is a list of sections. A section is the file's top level (without a name), a table ("executive", or
+// "device.swap_cost" for a table in a table), or a list of tables ("task"). Each section binds its keys to the members
+// of a struct.
 #pragma once
 
 #include "config/document.hpp"
@@ -21,16 +22,16 @@ namespace rtexec::config {
 
 inline constexpr std::string_view required = "required";
 
-/// One key of a struct S. The type of its value is hidden in the functions.
+/// One key of a struct S. Its functions hide the type of the key's value.
 template <class S> struct Key {
   std::string_view name; // a literal
   KeyDoc doc;
   std::function<Read<void>(const Value&, S&)> store;
-  std::function<std::optional<std::string>(const S&)> show; // the value as TOML; nullopt: S holds none
-  std::function<std::string(const S&)> problem;             // the limit that the value breaks; empty: none
+  std::function<std::optional<std::string>(const S&)> show; // returns the value in TOML syntax; nullopt: S has no value
+  std::function<std::string(const S&)> problem; // returns the limit that the value breaks; empty: the value is valid
 };
 
-/// Makes a key. `get` returns its value from S as std::optional<T>, and `set` stores a value in S.
+/// Makes a key. `get` returns the key's value in S as std::optional<T>; `set` stores a value in S.
 template <class S, class T, class Get, class Set>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Get get, Set set) {
@@ -60,8 +61,8 @@ template <class S, class T, class Get, class Set>
               }};
 }
 
-/// Makes a key for a member of S, which is a T or a std::optional<T>. `member` is a member pointer, or a function that
-/// returns a reference.
+/// Makes a key for a member of S, whose type is T or std::optional<T>. `member` is a member pointer, or a function that
+/// returns a reference to the member.
 template <class S, class T, class Member>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view fallback,
                          std::string_view meaning, Member member) {
@@ -70,19 +71,20 @@ template <class S, class T, class Member>
       [=](S& target, const T& value) { std::invoke(member, target) = value; });
 }
 
-/// Does the same, and takes the default from a default-constructed S.
+/// Makes a key for a member of S. `member` has the meaning of the previous overload. Takes the default from a
+/// default-constructed S.
 template <class S, class T, class Member>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view meaning, Member member) {
   return key<S>(name, type, type.write(std::invoke(member, S{})), meaning, member);
 }
 
-/// Makes `key` readable under its name of earlier releases, too. That name gives a warning.
+/// Makes `key` also accept its name in earlier releases. The old name gives a warning.
 template <class S> [[nodiscard]] Key<S> renamed(std::string_view old_name, Key<S> key) {
   key.doc.old_key = old_name;
   return key;
 }
 
-/// Makes a key of a text. An empty text in S means that there is no value.
+/// Makes a key for a text. An empty text in S means that the key has no value.
 template <class S>
 [[nodiscard]] Key<S> optional_text(std::string_view name, std::string_view fallback, std::string_view meaning,
                                    std::string S::*member) {
@@ -92,14 +94,14 @@ template <class S>
       [=](S& target, const std::string& value) { target.*member = value; });
 }
 
-/// The element of a list that contains an inner list. The default values stand for the file's top.
+/// The element of an outer list that contains an inner list. The default values stand for the file's top level.
 struct Around {
   std::size_t index = 0;
-  std::string name{}; // as in "task 'front'"
+  std::string name{}; // name in messages: "task 'front'"
 };
 
 template <class Root> struct Section {
-  std::string_view name; // a literal; empty: the file's top
+  std::string_view name; // a literal; empty: the file's top level
   std::vector<KeyDoc> docs;
   std::function<void(const Value&, Root&, const Around&, Report&)> read;
   std::function<void(const Root&, const Around&, Report&)> check; // checks the limits of single values
@@ -108,8 +110,8 @@ template <class Root> struct Section {
 
 /// All sections of one kind of file, with the struct `Root` as the result.
 template <class Root> struct Schema {
-  std::vector<Section<Root>> sections; // the file's top first
-  std::vector<KeyDoc> docs;            // of all sections
+  std::vector<Section<Root>> sections; // begins with the file's top level
+  std::vector<KeyDoc> docs;            // documentation of all sections
 };
 
 namespace detail {
@@ -121,8 +123,8 @@ template <class S>
   return docs;
 }
 
-/// Returns the entry of the key, or the entry with the key's old name, of which it warns. Returns null if there is
-/// none.
+/// Returns the entry of the key. If the file has only the key's old name, adds a warning and returns that entry.
+/// Returns null if the file has neither name.
 [[nodiscard]] const Entry* find_renamed(const Table& content, const KeyDoc& key, const KeyPath& place, Report& report);
 
 template <class S>
@@ -155,21 +157,21 @@ template <class S> [[nodiscard]] std::string write_keys(const S& source, const s
   return text;
 }
 
-/// Returns the table or list with the dotted name `name`, such as "device.swap_cost"; null if there is none.
+/// Returns the table or list with the dotted name `name`, such as "device.swap_cost"; null if there is no such table.
 [[nodiscard]] const Entry* find_section(const Table& top, std::string_view name);
 /// Returns the name of a list's element for messages: "task 'front'", or "task 3" if its name is not valid.
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, std::string_view name);
 [[nodiscard]] std::string element_name(std::string_view list, std::size_t index, const Table& element);
-/// Returns "inputs" for "task.inputs".
+/// Returns the last part of a dotted name: "inputs" for "task.inputs".
 [[nodiscard]] std::string_view last_name(std::string_view name);
 [[nodiscard]] bool is_list_of_tables(const Value& value);
 void report_unknown_names(const Table& top, std::span<const KeyDoc> docs, Report& report);
 
 } // namespace detail
 
-/// Makes the section of the table `name`, or of the file's top if `name` is empty. `member` returns the struct that
-/// holds the values of `keys`. A table in another table is named "device.swap_cost"; the outer table must be a section,
-/// too.
+/// Makes the section of the table `name`, or of the file's top level if `name` is empty. `member` returns the struct
+/// that contains the values of `keys`. A table in another table has a name such as "device.swap_cost"; the outer table
+/// must be a section too.
 template <class Root, class S, class Member>
 [[nodiscard]] Section<Root> table(std::string_view name, Member member, std::vector<Key<S>> keys) {
   const std::string header = name.empty() ? "" : "[" + std::string(name) + "]";
@@ -191,12 +193,12 @@ template <class Root, class S, class Member>
               }};
 }
 
-/// For a list whose elements have no name. Messages use their numbers.
+/// Passed as `named_by` for a list whose elements have no name. Messages then use the elements' numbers.
 inline constexpr auto unnamed = [](const auto&) { return std::string_view{}; };
-/// For a list whose elements need nothing more once their keys have been read.
+/// Passed as `complete` for a list whose elements are complete after their keys have been read.
 inline constexpr auto as_read = [](const Table&, const KeyPath&, auto&, Report&) {};
 
-/// Makes the section of a list of tables. `named_by` returns the name of an element, its key "name". `complete` is
+/// Makes the section of a list of tables. `named_by` returns the name of an element, from its key "name". `complete` is
 /// called for each element after its keys have been read, and sets members that depend on several keys. `inner`: the
 /// lists within each element, such as "task.inputs" of "task".
 template <class Root, class S, class Name, class Complete>
@@ -260,8 +262,8 @@ template <class Root> [[nodiscard]] Schema<Root> schema(std::vector<Section<Root
   return {std::move(sections), std::move(docs)};
 }
 
-/// Parses a text; `file` is only used in messages. `settle` is called with the values that were read. It completes
-/// them, and reports broken rules between them. Returns bad_input with all errors at once.
+/// Parses a text; `file` is used only in messages. Calls `settle` with the parsed values; `settle` completes the values
+/// and reports broken rules between them. Returns bad_input with all errors at once.
 template <class Root, class Settle>
 [[nodiscard]] Result<Root> parse(const Schema<Root>& schema, std::string_view toml, const std::filesystem::path& file,
                                  Settle settle) {

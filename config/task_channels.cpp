@@ -15,9 +15,9 @@ template <class Kind> struct Choice {
 };
 
 template <class Kind> struct Scheme {
-  std::string_view prefix; // such as "v4l2:"; a whole word if nothing follows; empty: a path
+  std::string_view prefix; // "v4l2:"; a whole word if no text follows the prefix; empty: a path
   Kind kind;
-  std::string_view what; // in messages: stands for the text after the prefix
+  std::string_view what; // name in messages for the text after the prefix
 };
 
 constexpr std::array sources{Scheme<SourceKind>{"noise", SourceKind::noise, ""},
@@ -135,7 +135,7 @@ Type<PictureSize> picture_size() {
               }};
 }
 
-/// The type of a value for the three channels of a picture: one number for all, or a list of three.
+/// The type of a value for the three channels of a picture: one number for all channels, or a list of three numbers.
 Type<std::vector<double>> of_channels(double least, double most) {
   constexpr std::size_t channels = 3;
   const Type<double> one = real(least, most);
@@ -160,7 +160,7 @@ Type<std::vector<double>> of_channels(double least, double most) {
           }};
 }
 
-/// Makes a key for a list that may be empty in S.
+/// Makes a key for a list that is empty in S if the file has no such key.
 template <class S>
 Key<S> channels_key(std::string_view name, const Type<std::vector<double>>& type, std::string_view fallback,
                     std::string_view meaning, std::vector<double> Preprocessing::*member) {
@@ -204,7 +204,7 @@ std::vector<Key<TaskInput>> preprocessing_keys() {
               &Preprocessing::scale)};
 }
 
-/// Returns the reason why this source gives no pictures; empty if it may give pictures.
+/// Returns the reason why this source delivers no pictures; empty if it may deliver pictures.
 std::string_view without_pictures(const TaskInput& input) {
   switch (input.source) {
   case SourceKind::noise: return "noise is not a picture";
@@ -218,14 +218,14 @@ std::string_view without_pictures(const TaskInput& input) {
   return "";
 }
 
-/// Returns true if the source may have nothing new when a job reads it.
+/// True if the source may have no new data when a job reads it.
 bool can_be_stale(SourceKind kind) { return kind != SourceKind::noise && kind != SourceKind::files; }
 
 bool has_tensors(const Task& task) {
   return task.workload == WorkloadKind::dnn || task.workload == WorkloadKind::custom;
 }
 
-/// Checks that no tensor name occurs twice, and that at most one channel has none.
+/// Checks that no tensor name occurs twice, and that at most one channel has no tensor name.
 template <class Channel>
 void check_tensors(const std::vector<Channel>& channels, const char* table, std::size_t task, Report& report) {
   for (std::size_t i = 1; i < channels.size(); ++i)

@@ -146,7 +146,7 @@ constexpr Bandwidth min_budget{1000};
 constexpr double greatest_slowdown = 100;
 constexpr unsigned smallest_picture = 16;
 constexpr unsigned largest_picture = 2896;   // so that offsets in a picture fit 32 bits
-constexpr double largest_constant = 1e15;    // whole numbers up to this are exact
+constexpr double largest_constant = 1e15;    // integers up to this value are exact
 constexpr unsigned largest_size = 1U << 28U; // for any micro-benchmark; tasks/loads/benchmarks has lower limits
 
 std::vector<Key<BandwidthOptions>> bandwidth_keys() {
@@ -215,8 +215,8 @@ std::vector<Key<OutputOptions>> output_keys() {
                  &O::json)};
 }
 
-/// Makes the key of a CPU part's WCET. Its value is stored only if the task gives `wcet`; otherwise complete_task()
-/// reports an error.
+/// Makes the key of a CPU part's WCET. The value is stored only if the task set contains the task's `wcet`. Otherwise
+/// complete_task() reports an error.
 Key<Task> wcet_part(std::string_view name, std::string_view meaning, Duration Wcet::*part) {
   return key<Task>(
       name, duration(0ns, longest_interval), toml_string(to_string(Wcet{}.*part)), meaning,
@@ -428,7 +428,8 @@ Key<Task> table_key(std::string_view name, const Type<T>& type, std::string_view
 }
 
 Type<std::vector<std::int64_t>> dimensions() {
-  constexpr std::int64_t largest = std::int64_t{1} << 28; // tasks/engine limits the number of all elements
+  constexpr std::int64_t largest = std::int64_t{1}
+                                   << 28; // tasks/engine limits the number of elements of all dimensions together
   return line_of(integer<std::int64_t>(0, largest));
 }
 
@@ -653,7 +654,7 @@ const Schema<TaskSet>& task_set_schema() {
 
 // ---- paths ----
 
-/// Resolves the paths in the set. Relative ones begin at the folder of its file.
+/// Resolves the paths in the set. Relative paths begin at the folder of the set's file.
 void resolve_paths(TaskSet& set) {
   const std::filesystem::path folder = set.file.parent_path();
   const auto resolve = [&](std::filesystem::path& path) {
@@ -662,7 +663,7 @@ void resolve_paths(TaskSet& set) {
   const auto resolve_unless_name = [&](std::string& text, auto is_path) {
     if (!is_path(text)) return;
     text = (folder / text).lexically_normal().string();
-    if (!is_path(text)) text.insert(0, "./"); // so that it is read as a path, and not as a name
+    if (!is_path(text)) text.insert(0, "./"); // makes the text a path, so that it is not read as a name
   };
   resolve_unless_name(set.board, is_board_path);
   if (set.executive.profile.empty()) {

@@ -43,8 +43,8 @@ void check_exists(const std::filesystem::path& file, std::string_view key, bool 
   broken(rules, {key}, file, what + (may_be_folder ? " or folder" : ""));
 }
 
-/// Checks that each output goes to only one input as its next state, and that such an input has no other source. Only
-/// the model shows if the tensors exist.
+/// Checks that each output is the next state of only one input, and that such an input has no other source. Whether the
+/// tensors exist is checked only when the model is read.
 void check_state(const Task& task, const Rules& rules) {
   std::map<std::string_view, std::string_view> inputs; // by output
   for (const auto& [input, output] : task.state) {
@@ -184,7 +184,7 @@ void check_co_running(const Task& task, const Rules& rules) {
            "shorter than the execution alone, wcet = " + literal(task.wcet->device));
 }
 
-/// Returns the level of a task as a file spells it.
+/// Returns the level of a task in the syntax of a file.
 std::string level_of(const Task& task) {
   return *task.device_class == 0 ? "\"top\"" : std::to_string(*task.device_class);
 }
@@ -193,8 +193,8 @@ bool can_be_cut(WorkloadKind workload) {
   return workload == WorkloadKind::dnn || workload == WorkloadKind::synthetic || workload == WorkloadKind::custom;
 }
 
-/// Returns the reason why device parts may not be preempted at the ends of segments, with the key that prevents it.
-/// Returns nullopt if they may.
+/// Returns the reason why device parts may not be preempted at the ends of segments, with the key that prevents
+/// preemption. Returns nullopt if they may be preempted.
 std::optional<std::string> problem_of_preemption(const TaskSet& set) {
   if (set.swap.policy != SwapPolicy::pipelined && set.swap.policy != SwapPolicy::none)
     return "no job is preempted with [swap] policy = " + literal(set.swap.policy) + ": use \"pipelined\" or \"none\"";
@@ -279,7 +279,7 @@ void check_priority(const Task& task, const Rules& rules, PriorityAssignment pri
 
 void check_device(const DeviceOptions& device, const Rules& rules) {
   if (!device.capacity || !device.chunk) return;
-  if (rules.is_bad("chunk")) return; // it might be 0
+  if (rules.is_bad("chunk")) return; // the chunk may be 0
   if (const std::string problem = problem_of_multiple(*device.capacity, *device.chunk); !problem.empty())
     broken(rules, {"capacity", "chunk"}, *device.capacity, problem);
 }
@@ -322,13 +322,13 @@ void check_trigger(const Task& task, const Rules& rules) {
     rules.broken({"releases", "trigger"}, "releases: the jobs of task '" + task.after + "' release this one");
 }
 
-/// Returns the index of the task of this name, or nullopt if there is none.
+/// Returns the index of the task with this name, or nullopt if there is no such task.
 std::optional<std::size_t> find_task(const TaskSet& set, std::string_view name) {
   const auto found = std::ranges::find(set.tasks, name, &Task::name);
   return found == set.tasks.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - set.tasks.begin()));
 }
 
-/// Returns true if the release of task `i` depends, through other tasks, on the end of task `i` itself.
+/// True if the release of task `i` depends, through other tasks, on the end of task `i`.
 bool releases_itself(const TaskSet& set, std::size_t i) {
   std::size_t at = i;
   for (std::size_t steps = 0; steps < set.tasks.size(); ++steps) {
@@ -362,7 +362,8 @@ void check_after(const TaskSet& set, std::size_t i, Report& report) {
                     shown + "a real-time task cannot wait for a best-effort task, which has no promised response");
 }
 
-/// Checks that each task of a chain exists. Checks that a task released by another task follows that task in the chain.
+/// Checks that each task of a chain exists. Also checks that a task whose release is triggered by another task follows
+/// that task in the chain.
 void check_chain(const TaskSet& set, std::size_t i, Report& report) {
   const Chain& chain = set.chains[i];
   const KeyPath here{.table = "chain", .index = i, .key = "tasks"};
@@ -380,7 +381,7 @@ void check_chain(const TaskSet& set, std::size_t i, Report& report) {
   }
 }
 
-/// Checks that a task communicates in the same way in all its chains.
+/// Checks that a task has the same communication in all its chains.
 void check_communication(const TaskSet& set, Report& report) {
   std::map<std::string_view, std::size_t> first;
   for (std::size_t i = 0; i < set.chains.size(); ++i)

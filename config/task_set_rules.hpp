@@ -1,4 +1,5 @@
-// Checks the rules between the values of a task set. The limits of single values are at their keys, in task_set.cpp.
+// Checks the rules between several values of a task set. The limits of single values are defined with their keys, in
+// task_set.cpp.
 #pragma once
 
 #include "config/file_report.hpp"
@@ -6,7 +7,7 @@
 
 namespace rtexec::config {
 
-/// True if rtexec's own engine (not a plug-in) computes the model of a dnn task.
+/// True if rtexec's own engine, not a plug-in, executes the model of a dnn task.
 [[nodiscard]] inline bool is_built_in(const Task& task) noexcept {
   return task.backend.empty() || task.backend == "rtexec";
 }

@@ -1,4 +1,4 @@
-// Functions that the readers of all kinds of files share, and that nothing else needs.
+// Functions that only the readers of TOML files use.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -27,7 +27,7 @@ namespace rtexec::config {
 
 [[nodiscard]] bool is_board_path(std::string_view name_or_path);
 
-/// Reads a TOML file with `parse`. If parsing fails because it is another kind of file, the error says so.
+/// Reads a TOML file with `parse`. If parsing fails because the file is of another kind, the error says so.
 template <class Parse>
 [[nodiscard]] auto read_toml(const std::filesystem::path& file, Content wanted, Parse parse)
     -> decltype(parse(std::string_view(), file)) {
@@ -38,8 +38,8 @@ template <class Parse>
   return parsed;
 }
 
-/// Returns the keys of the costs of swapping. S is SwapCost (in a board), or SwapCostOptions (in a task set that
-/// replaces them).
+/// Returns the keys of the costs of swapping. S is SwapCost in a board. In a task set that replaces the board's costs,
+/// S is SwapCostOptions.
 template <class S> [[nodiscard]] std::vector<Key<S>> swap_cost_keys(std::string_view fallback) {
   const auto cost = duration(Duration{0}, longest_swap_cost);
   return {
@@ -66,15 +66,15 @@ template <class Value> [[nodiscard]] std::string literal(const Value& value) {
   else return toml_string(rtexec::to_string(value));
 }
 
-/// Reports that the rule between these keys is broken, as "FIRST KEY = VALUE: WHY".
+/// Reports that the rule between these keys is broken. The message is "FIRST KEY = VALUE: WHY".
 template <class Value>
 void broken(const Rules& rules, std::initializer_list<std::string_view> keys, const Value& value,
             const std::string& why) {
   rules.broken(keys, std::string(*keys.begin()) + " = " + literal(value) + ": " + why);
 }
 
-/// Checks that no two elements of the list `table` have the same value under `key`. `value` returns the value of an
-/// element, or nullopt if it has none; `shown` returns its text.
+/// Checks that all elements of the list `table` have different values of `key`. `value` returns an element's value, or
+/// nullopt if the element has none; `shown` returns the value's text.
 template <class Value, class S, class Of, class Show>
 void check_unique(std::string_view table, std::string_view key, const std::vector<S>& elements, Of value, Show shown,
                   Report& report) {

@@ -17,8 +17,8 @@ std::string problem_of_text(const std::string& text) {
   return {};
 }
 
-/// Reads a string with `parse`, the parser of a quantity with a unit. If the value is a bare number, the error shows
-/// how to write it with `example_unit`.
+/// Reads a string with `parse`, the parser of a quantity with a unit. If the value is a number without a unit, the
+/// error shows the number with `example_unit`.
 template <class T>
 Read<T> read_quantity(const Value& value, Result<T> (*parse)(std::string_view), const std::string& example_unit) {
   if (const auto* text = std::get_if<std::string>(&value.content)) {

@@ -1,4 +1,4 @@
-// The types that the values of keys can have: how a value is read from TOML, written back, limited and documented.
+// The types of keys' values. A type defines how a value is read from TOML, written, limited and documented.
 #pragma once
 
 #include "config/document.hpp"
@@ -25,32 +25,33 @@ namespace rtexec::config {
 template <class T> using Read = Expected<T, std::string>;
 
 template <class T> struct Type {
-  std::string name;   // for the documentation, with its limits
-  std::string unit{}; // empty: none
+  std::string name;   // name for the documentation, with its limits
+  std::string unit{}; // empty: no unit
   std::function<Read<T>(const Value&)> read;
   std::function<std::string(const T&)> write;   // returns a TOML literal
-  std::function<std::string(const T&)> problem; // returns the limit that the value breaks; empty: none
+  std::function<std::string(const T&)> problem; // returns the limit that the value breaks; empty: the value is valid
 };
 
 inline constexpr Bytes page{4096};
-/// Limits chosen so that sums and products of such times stay far below 64 bits
+/// These limits keep sums and products of such times far below 64 bits
 inline constexpr Duration longest_interval = std::chrono::hours{1};
-inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // for each chunk, or for the fixed part
+inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // for each chunk, or for the fixed cost
 inline constexpr unsigned last_core = 1023;                             // the last core in the kernel's cpu_set_t
 
 [[nodiscard]] Type<bool> boolean();
 [[nodiscard]] Type<double> real(double least, double most);
 /// Text: one line without control characters, 1 to 512 bytes.
 [[nodiscard]] Type<std::string> text();
-/// A name that fits a file name and a trace: 1 to 64 of A-Z a-z 0-9 _ . - and not "." or "..".
+/// A name that is valid in a file name and in a trace: 1 to 64 characters A-Z a-z 0-9 _ . - but not "." or "..".
 [[nodiscard]] Type<std::string> identifier();
 [[nodiscard]] bool is_identifier(std::string_view name);
 [[nodiscard]] Type<std::filesystem::path> path();
 [[nodiscard]] Type<Duration> duration(Duration least, Duration most);
-/// A duration, or the frequency whose period it is.
+/// A duration, or a frequency, which stands for its period.
 [[nodiscard]] Type<Duration> period(Duration least, Duration most);
 /// Parses a period: "33ms", or a frequency such as "30Hz", "29.97 Hz", "1kHz". The period of a frequency is rounded
-/// down to a whole nanosecond. A promise for jobs that come slightly more often also holds for the frequency itself.
+/// down to a whole nanosecond. So jobs may be released slightly more often, and a promise for them also holds for the
+/// exact frequency.
 [[nodiscard]] Result<Duration> parse_period(std::string_view text);
 [[nodiscard]] Type<Bytes> bytes();
 [[nodiscard]] Type<Bandwidth> bandwidth(Bandwidth least);
@@ -58,7 +59,7 @@ inline constexpr unsigned last_core = 1023;                             // the l
 [[nodiscard]] Type<Bytes> pages();
 
 /// Returns "not a multiple of UNIT: write A or B", with the nearest multiples. Returns an empty text if `value` is a
-/// multiple.
+/// multiple of `unit`.
 [[nodiscard]] std::string problem_of_multiple(Bytes value, Bytes unit);
 
 namespace detail {
@@ -81,7 +82,7 @@ template <std::integral T> [[nodiscard]] Type<T> integer(T least, T most) {
           .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, min_text, max_text); }};
 }
 
-/// The spellings of an enumeration. `all` may leave some of them out.
+/// An enumeration, by its spellings. `all` may omit some spellings.
 template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<Enum>> all = spellings<Enum>()) {
   std::vector<std::string_view> words;
   for (const Spelling<Enum>& known : all) words.push_back(known.text);
@@ -105,7 +106,7 @@ template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<E
               }};
 }
 
-/// Either the text `word`, which stands for no value, or a value of `type`.
+/// Either the text `word`, which means that there is no value, or a value of `type`.
 template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word, const Type<T>& type) {
   return {.name = toml_string(word) + " or " + type.name,
           .unit = type.unit,
@@ -120,8 +121,8 @@ template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word
           .problem = [=](const std::optional<T>& value) { return value ? type.problem(*value) : std::string{}; }};
 }
 
-/// A list of any number of values. It is written with one value on each line, or eight if they are numbers, so that no
-/// line grows with the list.
+/// A list of any number of values. It is written with one value on each line, or with eight numbers on each line, so
+/// that lines stay short.
 template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
   return {.name = "list, " + type.name,
           .unit = type.unit,
@@ -152,7 +153,7 @@ template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& typ
           }};
 }
 
-/// A list that is written on one line, as needed in a table within a table.
+/// A list that is written on one line, which is required in a table within a table.
 template <class T> [[nodiscard]] Type<std::vector<T>> line_of(const Type<T>& type) {
   Type<std::vector<T>> line = list_of(type);
   line.write = [=](const std::vector<T>& values) {
@@ -176,7 +177,7 @@ template <class T> [[nodiscard]] Type<std::vector<T>> set_of(const Type<T>& type
   return set;
 }
 
-/// A table: names that the user chooses, each with a value of `type`.
+/// A table whose keys are names that the user chooses. Each value has the type `type`.
 template <class T> [[nodiscard]] Type<std::map<std::string, T>> table_of(const Type<T>& type) {
   return {.name = "table, " + type.name + " for each",
           .unit = type.unit,

@@ -20,7 +20,7 @@ struct Unit {
   std::uint64_t size;
 };
 
-// Ascending, so that a search from the end finds the largest unit that fits.
+// Ascending order, so that a search from the end finds the largest unit that fits.
 constexpr Unit time_units[] = {
     {"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}, {"min", 60'000'000'000}};
 constexpr Unit frequency_units[] = {{"nHz", 1}, {"mHz", 1'000'000}, {"Hz", 1'000'000'000}, {"kHz", 1'000'000'000'000}};
@@ -42,8 +42,8 @@ constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); /
 
 enum class Fraction { exact, rounded };
 
-/// A kind of quantity: its units, the text that may follow a unit, the range of its values in the first unit, and text
-/// for messages about another way to write it.
+/// A kind of quantity: its units, the text that may follow a unit, the range of its values in the first unit. Also the
+/// texts of messages about a value in another notation.
 struct Quantity {
   std::string_view article_and_name;
   std::span<const Unit> units;
@@ -89,7 +89,7 @@ std::string unknown_unit(const Quantity& quantity, std::string_view text) {
   return "unknown unit '" + config::shortened(config::escaped(text), 20) + "' " + use(quantity);
 }
 
-/// Returns the value in the first unit, or the reason why `text` is wrong.
+/// Returns the value in the first unit of the quantity, or the reason why `text` is invalid.
 Expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::string_view text) {
   if (text.starts_with('-')) return Unexpected("it is negative");
   const std::string_view whole_digits = take_digits(text);
@@ -101,7 +101,7 @@ Expected<std::uint64_t, std::string> parse(const Quantity& quantity, std::string
     if (fraction_digits.empty()) return Unexpected("no digit after the point");
     while (fraction_digits.ends_with('0')) fraction_digits.remove_suffix(1);
   }
-  if (text.starts_with(' ')) text.remove_prefix(1); // as readable() writes it
+  if (text.starts_with(' ')) text.remove_prefix(1); // readable() writes this space
   const Unit* unit = find_unit(quantity, text);
   if (unit == nullptr) return Unexpected(unknown_unit(quantity, text));
   if (fraction_digits.size() > max_fraction_digits) return Unexpected("more than 18 digits after the point");
@@ -142,8 +142,8 @@ std::optional<std::string> decimal(std::uint64_t value, const Unit& unit) {
   return text + std::string(unit.name);
 }
 
-/// Returns the shortest exact text for `value`, in one of the units that are not larger than it. Of equally short ones
-/// it uses the larger unit.
+/// Returns the shortest exact text for `value`, in a unit that is not larger than `value`. If two texts are equally
+/// short, uses the larger unit.
 std::string shortest(std::uint64_t value, std::span<const Unit> units) {
   std::string best;
   for (const Unit& unit : units) {
@@ -206,7 +206,7 @@ std::string to_string(Duration value) { return sign(value) + shortest(magnitude(
 std::string to_string(Bytes value) { return shortest(value.count, byte_units); }
 std::string to_string(Bandwidth value) { return shortest(value.bytes_per_second, byte_units) + "/s"; }
 
-// Minutes would hide the size of a deadline, so the readable form stays in seconds.
+// Minutes would hide the magnitude of a deadline, so seconds are the largest unit of the readable form.
 std::string readable(Duration value) {
   return sign(value) + three_digits(magnitude(value), std::span(time_units).first(4));
 }

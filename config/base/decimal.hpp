@@ -1,12 +1,11 @@
-// Converts a number to text. This is in a file of its own, since it needs a library that not all users of text.hpp
-// need.
+// Converts a number to text. In a separate file, because not all users of text.hpp need the library that it uses.
 #pragma once
 
 #include <string>
 
 namespace rtexec::config {
 
-/// Returns the shortest text that number() (text.hpp) reads as exactly `x`.
+/// Returns the shortest text that number() (text.hpp) converts to exactly `x`.
 [[nodiscard]] std::string decimal(double x);
 
 } // namespace rtexec::config

@@ -1,5 +1,5 @@
-// An owner of a file descriptor, for set-up code and tools. If an error of close(2) matters, release the descriptor
-// first.
+// An owner of a file descriptor, for set-up code and tools. If an error of close(2) matters, the user must release the
+// descriptor first.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +10,7 @@ namespace rtexec::config {
 class Descriptor {
  public:
   Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {} // negative: none
+  explicit Descriptor(int number) : number_(number) {} // negative: no file
   Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(number_, other.number_);

@@ -17,7 +17,7 @@ std::string file_name(std::string name) {
 } // namespace
 
 std::vector<std::string> file_names(std::span<const std::string> names) {
-  std::set<std::string> taken; // names that need no change keep theirs
+  std::set<std::string> taken; // contains first the names that need no change, so that these names stay unchanged
   for (const std::string& name : names)
     if (file_name(name) == name) taken.insert(name);
   std::vector<std::string> files;

@@ -1,4 +1,4 @@
-// File names made from names that come from outside, such as those of a network's outputs.
+// Makes file names from external names, such as the names of a network's outputs.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace rtexec::config {
 
-/// The longest file name made here. It leaves room for a number before and an extension behind it, within the 255 bytes
-/// of Linux file systems.
+/// Maximum length of a file name. A number before it and an extension behind it still fit within the 255 bytes of Linux
+/// file systems.
 inline constexpr std::size_t max_file_name_bytes = 200;
 
 /// Returns one name for each of `names`, all different. Control characters and '/' become '_', and names of more than
-/// max_file_name_bytes are cut. A name that another one has already taken gets a number ("a_b", "a_b_2").
+/// max_file_name_bytes are cut. A changed name that equals another result gets a number ("a_b", "a_b_2").
 [[nodiscard]] std::vector<std::string> file_names(std::span<const std::string> names);
 
 } // namespace rtexec::config

@@ -14,7 +14,7 @@ namespace {
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
-/// Returns a path through which the kernel finds the open file of a descriptor.
+/// Returns a path by which the kernel finds the open file of a descriptor.
 std::string by_descriptor(const config::Descriptor& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 Unexpected<Error> cannot_write(const std::filesystem::path& path, const std::string& why) {
@@ -32,8 +32,8 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   return file;
 }
 
-/// Opens a file without a name, so that nothing remains of it however the program ends. If the file system does not
-/// support that, gives the file a temporary name. Returns 0 or errno.
+/// Opens a file without a name, so that the file disappears however the program ends. If the file system does not
+/// support files without a name, opens a file with a temporary name. Returns 0 or errno.
 int AtomicFile::open_temporary() {
   file_ = config::Descriptor(::openat(target_.folder.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file_.get() >= 0) return 0;
@@ -55,7 +55,7 @@ int AtomicFile::name_temporary() {
   }
 }
 
-/// Makes the file's entry in its folder reach the disk as well. Returns 0 or errno.
+/// Syncs the file's entry in its folder to the disk. Returns 0 or errno.
 int AtomicFile::sync_folder() const {
   const config::Descriptor folder(::openat(target_.folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return errno;
@@ -65,7 +65,8 @@ int AtomicFile::sync_folder() const {
 
 AtomicFile::~AtomicFile() {
   if (file_.get() >= 0 && !temporary_.empty())
-    (void)::unlinkat(target_.folder.get(), temporary_.c_str(), 0); // best effort: a file that remains does no harm
+    (void)::unlinkat(target_.folder.get(), temporary_.c_str(),
+                     0); // best effort: a remaining temporary file does no harm
 }
 
 Result<> AtomicFile::write(std::span<const std::byte> bytes) {
@@ -74,13 +75,13 @@ Result<> AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<> AtomicFile::put_in_place(bool durable) {
-  // Until now only the owner has access. The file gets the permissions of the file that it replaces, or those of any
-  // new file.
+  // So far only the owner has access. The file now gets the permissions of the file that it replaces, or the default
+  // permissions of a new file.
   const mode_t mask = ::umask(0);
   ::umask(mask);
   const auto& old = target_.found;
   if (old) [[maybe_unused]]
-    const int given = ::fchown(file_.get(), old->st_uid, old->st_gid); // only root may give files away
+    const int given = ::fchown(file_.get(), old->st_uid, old->st_gid); // only root may change the owner of a file
   if (::fchmod(file_.get(), old ? old->st_mode & 0777 : 0666 & ~mask) != 0 || (durable && ::fsync(file_.get()) != 0))
     return failure(errno);
   if (temporary_.empty())
@@ -108,8 +109,8 @@ Unexpected<Error> AtomicFile::failure(int error) const {
 namespace config {
 namespace {
 
-/// Waits up to five seconds until a pipe has data or its writer has ended; there may be no writer yet. Returns false if
-/// neither happens.
+/// Waits up to five seconds for data in a pipe or for the end of its writer. The pipe may have no writer yet. Returns
+/// false on timeout.
 bool has_come(int pipe) {
   constexpr int longest = 5'000; // milliseconds
   pollfd waited{.fd = pipe, .events = POLLIN, .revents = 0};
@@ -132,7 +133,7 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
   const auto too_large =
       fail(Errc::bad_input, file.string() + ": error: larger than " + std::to_string(limit) + " bytes");
   if (announced > limit) return too_large;
-  std::string content(announced + 1, '\0'); // one byte more than expected, to detect the end
+  std::string content(announced + 1, '\0'); // one byte more than expected, to detect the end of the file
   for (std::size_t size = 0;;) {
     if (size > limit) return too_large;
     if (size == content.size()) content.resize(std::min(2 * size, limit) + 1);

@@ -1,4 +1,4 @@
-// Whole files: read at once, and written so that a failure leaves no half-written file behind. Set-up and tools only.
+// Reads and writes whole files. A failed write leaves no incomplete file. Set-up and tools only.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -15,26 +15,26 @@
 
 namespace rtexec {
 
-/// A file that is being written. It has no name, or a temporary name in the same folder if the file system does not
-/// support files without a name. commit() gives it its final name. Without commit() it disappears, and an existing file
-/// of that name stays as it was. The new file gets the permissions of the file that it replaces, and its owner if that
-/// is allowed. Links in the path are followed as by config::find_output(). Errors (refused) name the file and the
-/// reason.
+/// A file that is being written. It has no name, or a temporary name in the target's folder if the file system does not
+/// support files without a name. commit() gives the file its final name. Without commit() the file disappears, and an
+/// existing file of the final name stays unchanged.
+/// The new file gets the permissions of the file that it replaces, and also its owner if the kernel allows it. Symbolic
+/// links in the path are followed by the rules of config::find_output(). Errors (refused) name the file and the reason.
 class AtomicFile {
  public:
-  /// Returns bad_input if `path` names something that exists and is no regular file (a folder, a device).
+  /// Returns bad_input if `path` exists and is no regular file (a folder, a device).
   [[nodiscard]] static Result<AtomicFile> create(const std::filesystem::path& path);
   AtomicFile(AtomicFile&& other) noexcept = default;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
-  /// Returns the descriptor, open for writing; this object owns it.
+  /// Returns the descriptor, which is open for writing. This object owns the descriptor.
   [[nodiscard]] int descriptor() const { return file_.get(); }
   [[nodiscard]] Result<> write(std::span<const std::byte> bytes);
-  /// Gives the file its name, and replaces an existing file in one step. The file is on the disk when commit() returns.
-  /// If only the replacement fails, the error names the temporary file that has the content.
+  /// Gives the file its final name, and replaces an existing file atomically. The file is on the disk when commit()
+  /// returns. If only the replacement fails, the error names the temporary file that has the content.
   [[nodiscard]] Result<> commit() { return put_in_place(true); }
-  /// Gives the file its name like commit(), but does not wait until it is on the disk.
+  /// Gives the file its final name like commit(), but does not wait until the file is on the disk.
   [[nodiscard]] Result<> replace() { return put_in_place(false); }
   /// Returns the error of a system call that failed with `error` (an errno) while this file was written.
   [[nodiscard]] Unexpected<Error> failure(int error) const;
@@ -48,16 +48,16 @@ class AtomicFile {
 
   config::OutputPath target_;
   config::Descriptor file_;
-  std::string temporary_; // its temporary name in the folder; empty: it has none
+  std::string temporary_; // its temporary name in the folder; empty: the file has no name
 };
 
 namespace config {
 
-/// Returns ".png" for "A.PNG".
+/// Returns the extension in lower case: ".png" for "A.PNG".
 [[nodiscard]] std::string lower_extension(const std::filesystem::path& file);
 
-/// Returns the content of a regular file, or of a pipe. For a pipe, it waits up to five seconds for data. Returns
-/// bad_input if the file cannot be read, or has more than `limit` bytes.
+/// Returns the content of a regular file or of a pipe. Waits up to five seconds for data in a pipe. Returns bad_input
+/// if the file cannot be read, or has more than `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit);
 
 /// Writes all of `bytes` to an open file. Returns 0 or errno.
@@ -66,7 +66,7 @@ namespace config {
   return write_all(file, std::as_bytes(std::span(text)));
 }
 
-/// Writes `content` through an AtomicFile.
+/// Writes `content` to `file` through an AtomicFile.
 [[nodiscard]] Result<> replace_file(const std::filesystem::path& file, std::string_view content);
 
 } // namespace config

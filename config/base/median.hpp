@@ -1,4 +1,4 @@
-// The median and the percentiles that all studies and tuners print and compare.
+// The median and the percentiles that all studies and tuners use.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace rtexec::config {
 
-/// Returns the smallest of `values` that is at least as large as the fraction `share` of them (0 to 1). Returns 0 if
-/// there are none.
+/// Returns the smallest value that at least the fraction `share` (0 to 1) of `values` does not exceed. Returns 0 if
+/// `values` is empty.
 template <class Value> [[nodiscard]] Value percentile_of(std::vector<Value> values, double share) {
   if (values.empty()) return Value{};
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
@@ -19,7 +19,7 @@ template <class Value> [[nodiscard]] Value percentile_of(std::vector<Value> valu
   return *place;
 }
 
-/// Returns the median: the middle value, or the lower one of two middle values. Returns 0 if there are none.
+/// Returns the median: the middle value, or the lower of two middle values. Returns 0 if `values` is empty.
 template <class Value> [[nodiscard]] Value median_of(std::vector<Value> values) {
   return percentile_of(std::move(values), 0.5);
 }

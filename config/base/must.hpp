@@ -1,5 +1,5 @@
-// Errors that end set-up code and tools. They are thrown as exceptions, and the outermost caller reports or returns
-// them.
+// Errors that end set-up code and tools. They are thrown as exceptions. The outermost caller reports the error or
+// returns it.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -23,7 +23,8 @@ template <class T> T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
-/// Returns the value of an option. The error names the option if its text is invalid.
+/// Parses the text of an option and returns its value. If the text is invalid, throws Failed with an error that names
+/// the option.
 template <class T>
 T value_of(const std::string& option, const std::string& text, Result<T> (*parse)(std::string_view)) {
   const auto value = parse(text);
@@ -31,7 +32,7 @@ T value_of(const std::string& option, const std::string& text, Result<T> (*parse
   return *value;
 }
 
-/// Calls `work` and returns its result, or the error that it threw.
+/// Calls `work` and returns its result. If `work` throws Failed, returns the error in it.
 template <class Work> [[nodiscard]] Result<std::invoke_result_t<Work>> caught(Work work) {
   try {
     return work();

@@ -25,19 +25,17 @@ Unexpected<Error> cannot(const fs::path& path, const char* what, const std::stri
 
 bool is_trusted(const struct stat& link) { return link.st_uid == 0 || link.st_uid == ::geteuid(); }
 
-/// Opens the components of a path one by one, each relative to the folder before it.
+/// Opens the components of a path one by one, each component relative to the previous folder.
 class Walk {
  public:
   explicit Walk(const fs::path& path) { push(path); }
 
-  /// Opens all folders of the path, and looks up its last component. Returns the reason if that fails, and otherwise an
-  /// empty text.
+  /// Opens all folders of the path, and looks up its last component. Returns an empty text, or the reason of a failure.
   std::string find() {
     while (problem_.empty() && !rest_.empty()) step(rest_.size() == 1 ? Last::look : Last::open, false);
     return problem_;
   }
-  /// Opens all components as folders, and makes those that do not exist. Returns the reason if that fails, as find()
-  /// does.
+  /// Opens all components as folders, and creates missing folders. Returns an empty text, or the reason of a failure.
   std::string make() {
     while (problem_.empty() && !rest_.empty()) step(Last::open, true);
     return problem_;
@@ -48,7 +46,7 @@ class Walk {
  private:
   enum class Last { open, look };
 
-  /// Adds the components of `path` in front of those that are left to walk.
+  /// Adds the components of `path` before the remaining components.
   void push(const fs::path& path) {
     if (path.is_absolute() || folder_.get() < 0) {
       at_ = path.root_path();
@@ -100,8 +98,8 @@ class Walk {
   }
 
   Descriptor folder_;
-  fs::path at_;                   // the path of the folder
-  std::vector<std::string> rest_; // the remaining components, the next one last
+  fs::path at_;                   // path of the open folder
+  std::vector<std::string> rest_; // the remaining components in reverse order
   std::string name_;
   std::optional<struct stat> found_;
   std::string problem_;
@@ -134,7 +132,8 @@ Result<Descriptor> open_output(const fs::path& path, int flags, mode_t mode) {
   const auto usable = [](const struct stat& found) { return S_ISREG(found.st_mode) || discards_output(found); };
   const auto place = find_output(path);
   if (!place) return Unexpected(place.error());
-  if (place->found && !usable(*place->found)) return not_an_output(path, *place->found); // opening may change a device
+  if (place->found && !usable(*place->found))
+    return not_an_output(path, *place->found); // open(2) could change the state of a device
   Descriptor file(
       ::openat(place->folder.get(), place->name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode));
   struct stat found {};

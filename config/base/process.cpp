@@ -17,8 +17,8 @@ std::uint64_t own_namespace() {
   return ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
-/// Returns the start time of a process, the 22nd field of its stat (the 20th behind its name), or nullopt if it has
-/// ended.
+/// Returns the start time of a process: field 22 of /proc/PID/stat, the 20th field behind the name. Returns nullopt if
+/// the process has ended.
 std::optional<std::uint64_t> start_of(std::uint32_t number) {
   std::ifstream file("/proc/" + std::to_string(number) + "/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};

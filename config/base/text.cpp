@@ -8,8 +8,8 @@
 namespace rtexec::config {
 namespace {
 
-/// Returns the distance by optimal string alignment: insertions, deletions, replacements, and swaps of neighbours count
-/// one each.
+/// Returns the edit distance by optimal string alignment: insertions, deletions, replacements, and swaps of neighbours
+/// each count as one.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_previous(b.size() + 1);
   std::vector<std::size_t> previous(b.size() + 1);
@@ -43,7 +43,8 @@ Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return {byte(0)};
   const std::size_t bytes = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; // by number of bytes: the smallest code that needs as many
+  constexpr char32_t least[] = {0, 0, 0x80, 0x800,
+                                0x10000}; // by number of bytes: the smallest code that needs this number of bytes
   if (byte(0) < 0xc0 || byte(0) > 0xf7 || text.size() < bytes) return {};
   char32_t code = byte(0) & (0xffu >> (bytes + 1));
   for (std::size_t i = 1; i < bytes; ++i) {

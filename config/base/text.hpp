@@ -1,4 +1,4 @@
-// Makes text from outside safe to show in a message or to write to a file.
+// Makes external text safe to show in a message or to write to a file.
 #pragma once
 
 #include <charconv>
@@ -19,49 +19,50 @@ struct Character {
 };
 /// Returns the first character of a text that is not empty.
 [[nodiscard]] Character first_character(std::string_view text);
-/// Returns the first bytes of `text`, at most `limit`, without a partial character at the end.
+/// Returns the longest beginning of `text` that has at most `limit` bytes and ends with a whole character.
 [[nodiscard]] std::string_view beginning(std::string_view text, std::size_t limit);
 
-/// Returns `text` as it is written between the quotes of a TOML basic string: no control character survives.
+/// Returns `text` in the form between the quotes of a TOML basic string. The result has no control characters.
 [[nodiscard]] std::string escaped(std::string_view text);
-/// Returns the same as escaped(), between quotes.
+/// Returns escaped(text) between quotes.
 [[nodiscard]] std::string toml_string(std::string_view text);
 
-/// Returns `text`, cut to at most `limit` bytes between characters; if it is cut, "..." follows.
+/// Returns `text`, cut between characters to at most `limit` bytes. If `text` is cut, "..." follows.
 [[nodiscard]] std::string shortened(std::string text, std::size_t limit = 80);
 
-/// Returns `text` in a form that may go to a terminal: control characters as "\u001B", bytes that are not UTF-8 as
-/// "\xFF", and "..." for what does not fit in `limit` bytes. All other text stays as it is.
+/// Returns `text` in a form that is safe for a terminal. Control characters become "\u001B", bytes that are not UTF-8
+/// become "\xFF", and "..." replaces the text beyond `limit` bytes. All other text stays unchanged.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t limit = 80);
-/// Returns the same as printable() between single quotes, for a name from outside in a message.
+/// Returns printable() of `text` between single quotes, for an external name in a message.
 [[nodiscard]] std::string quoted(std::string_view text, std::size_t limit = 80);
 
-/// Returns `text` as one word of a command line that a shell reads: between single quotes if it needs them.
+/// Returns `text` as one word of a shell command, between single quotes if necessary.
 [[nodiscard]] std::string shell_word(std::string_view text);
 
-/// Appends `line` on a line of its own.
+/// Appends `line` to `text` as a separate line.
 void add_line(std::string& text, std::string_view line);
 
 /// Returns the words as "a, b or c".
 [[nodiscard]] std::string alternatives(std::span<const std::string_view> words);
 
-/// Returns the nearest of `known` by edit distance, or nullopt if more than a third of `word` would have to change.
+/// Returns the word of `known` with the smallest edit distance to `word`. Returns nullopt if more than a third of
+/// `word` would have to change.
 [[nodiscard]] std::optional<std::string_view> nearest(std::string_view word, std::span<const std::string_view> known);
 
-/// Reads all of `text` as a number. `base` may be given for whole numbers. Returns nullopt if `text` is no number.
+/// Converts all of `text` to a number. `base` may only be passed for integers. Returns nullopt if `text` is no number.
 template <class Number, class... Base> [[nodiscard]] std::optional<Number> number(std::string_view text, Base... base) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base...);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Reads a hexadecimal number such as "0x2a4" or "2a4".
+/// Converts a hexadecimal number such as "0x2a4" or "2a4". Returns nullopt if `text` is no such number.
 template <class Number> [[nodiscard]] std::optional<Number> hexadecimal(std::string_view text) {
   if (text.starts_with("0x")) text.remove_prefix(2);
   return number<Number>(text, 16);
 }
 
-/// Returns the parts of `text` between separators, without empty ones.
+/// Returns the non-empty parts of `text` between separators.
 [[nodiscard]] std::vector<std::string_view> parts(std::string_view text, char separator);
 
 /// Returns `value` with `digits` digits behind the point; never "-0".
