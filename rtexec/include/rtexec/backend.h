@@ -9,14 +9,14 @@
  *
  * or `backend = "./libmine.so"`, a file in the folder of the TOML file. The built-in back end is "rtexec".
  *
- * The networks of a back end are workloads (workload.h), and a plan treats them like those of all other tasks. So a
- * network can have memory by class, memory of its own (own_device, own_host), tuning, links and recognised objects. It
- * can have segments, between which other tasks may use the device. Members for features that a back end lacks are null
- * or 0. Without segments its jobs are not preempted on the device. Without memory.constant none of their memory is
- * swapped.
+ * The networks of a back end are workloads (workload.h), and a plan treats them like the workloads of all other tasks.
+ * So a network can have memory by class, memory of its own (own_device, own_host), tuning, links and recognised
+ * objects. It can have segments, between which other tasks may use the device. Members for features that a back end
+ * lacks are null or 0. The jobs of a network without segments are not preempted on the device. The memory of a network
+ * without memory.constant is never swapped.
  *
- * C11 and C++17. The shared object needs these headers and no library of rtexec. Structs begin with `size`, which the
- * code that fills them in sets: later versions add members at the end.
+ * C11 and C++17. The shared object needs these headers and no library of rtexec. Structs begin with `size`, which must
+ * be set by the code that fills the struct: later versions add members at the end.
  */
 #pragma once
 
@@ -31,10 +31,10 @@
 extern "C" {
 #endif
 
-/* Changes when previously compiled back ends can no longer be used. */
+/* Increases when compiled back ends must be compiled again. */
 #define RTEXEC_BACKEND_VERSION 1
 
-/* Kinds of devices, as bits that can be added. */
+/* Kinds of devices, as bits of a mask. */
 typedef enum rtexec_device_kind {
   RTEXEC_DEVICE_HOST = 1, /* the cores of the machine: device memory is ordinary memory */
   RTEXEC_DEVICE_CUDA = 2
@@ -46,8 +46,8 @@ typedef enum rtexec_precision {
   RTEXEC_FP16 = 2  /* factors and activations in half precision, sums in single precision */
 } rtexec_precision;
 
-/* All dimensions of an input for which the model leaves some dimensions open. All elements of an array have the same
-   `size`. */
+/* All dimensions of one input. Passed for inputs for which the model leaves some dimensions open. All elements of
+   an array have the same `size`. */
 typedef struct rtexec_input_shape {
   size_t size;
   const char* input;
@@ -55,10 +55,10 @@ typedef struct rtexec_input_shape {
   const int64_t* shape; /* each at least 1 */
 } rtexec_input_shape;
 
-/* The model and settings of a task. Valid during the call only. */
+/* The model and settings of a task. Valid only during the call. */
 typedef struct rtexec_model {
   size_t size;
-  const char* task;      /* its name, for messages */
+  const char* task;      /* name of the task, for messages */
   const char* file;      /* an absolute path; the file existed just before the call */
   const char* arguments; /* the text of the task's TOML key `arguments`, or empty */
   rtexec_device_kind device;
@@ -71,17 +71,17 @@ typedef struct rtexec_backend {
   size_t size;
   uint32_t version;      /* RTEXEC_BACKEND_VERSION */
   const char* name;      /* the back end's own name, with its version: "ONNX Runtime 1.22.0" */
-  uint32_t device_kinds; /* the sum of the rtexec_device_kind values that it supports */
+  uint32_t device_kinds; /* the supported rtexec_device_kind values, combined as bits */
   /* Makes the network of `model`, ready except for bind(). Called during set-up, on any thread, possibly several
-   * times for one task. Several networks may live at a time. The network's `fingerprint` must change with everything
-   * that execution times depend on. rtexec itself also compares the files of model and back end, and `arguments`.
-   * `rtexec check` calls this even on machines without the device. On failure it returns null and gives the reason
-   * in `error`, which is never null. */
+   * times for one task. Several networks may exist at a time. The network's `fingerprint` must change whenever
+   * anything changes that execution times depend on. rtexec itself also compares the files of model and back end,
+   * and `arguments`. `rtexec check` calls this function even on machines without the device. On failure the
+   * function returns null and writes the reason into `error`, which is never null. */
   const rtexec_workload* (*open)(const rtexec_model* model, rtexec_error* error);
 } rtexec_backend;
 
-/* Returns the back end, or null if it cannot be used at all. The shared object exports this function, and stays
- * loaded until the process ends. */
+/* Returns the back end, or null if the back end cannot be used at all. The shared object exports this function, and
+ * stays loaded until the process ends. */
 RTEXEC_API const rtexec_backend* rtexec_backend_get(void);
 
 #ifdef __cplusplus

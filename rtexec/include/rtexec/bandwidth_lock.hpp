@@ -1,7 +1,7 @@
-// Tells an executive that regulates memory bandwidth, from any process of the machine, that the GPU works or that
-// bandwidth is needed. While any process holds a lock, best-effort cores are limited
-// (rtexec/docs/user-guide/bandwidth-budgets.md). The state is one page of shared memory; a call costs a few nanoseconds
-// and never blocks.
+// A process uses this interface to report that it uses the GPU, or that it needs memory bandwidth. It reports this to
+// an executive on the same machine that regulates memory bandwidth. While any process holds a lock, best-effort cores
+// are limited (rtexec/docs/user-guide/bandwidth-budgets.md). The state is one page of shared memory; a call costs a few
+// nanoseconds and never blocks.
 //
 //   auto locks = rtexec::BandwidthLocks::open();
 //   { rtexec::BandwidthLock lock(*locks); run_the_critical_section(); }   // bw_lock, bw_unlock
@@ -23,11 +23,11 @@ namespace rtexec {
 
 /// The locks that all processes together hold now.
 struct BandwidthHolders {
-  /// The number of fine-grained locks held. An executive holds one during device executions and copies, another program
-  /// from lock() to unlock().
+  /// The number of fine-grained locks held. An executive holds a fine-grained lock during device executions and copies.
+  /// Another program holds it from lock() to unlock().
   std::uint32_t locks = 0;
-  /// The number of coarse locks held. An executive holds one from a job's request for the device to the end of the
-  /// job's device part, another program from gpu_busy() to gpu_not_busy().
+  /// The number of coarse locks held. An executive holds a coarse lock from a job's request for the device to the end
+  /// of the job's device part. Another program holds it from gpu_busy() to gpu_not_busy().
   std::uint32_t busy = 0;
   /// The instant at which a process last released all of its fine-grained locks (lock()).
   Instant unlocked{};
@@ -39,17 +39,18 @@ struct BandwidthHolders {
 class RTEXEC_API BandwidthLocks {
  public:
   static constexpr std::size_t max_processes = 64;
-  /// Opens the page of shared memory that all processes of the machine share. Creates it for this user and group if it
-  /// does not exist. A user who may write the page can kill the processes that map it, by shortening the file. Returns
-  /// refused if the page cannot be used, belongs to neither this user nor root, or already serves `max_processes`
-  /// processes. One object for each process is enough; any thread may use it. A forked child opens an object of its
-  /// own. Until it has done so, or has ended, the locks of its parent stay held even if the parent dies.
+  /// Opens the page of shared memory that all processes of the machine share. Creates the page for this user and group
+  /// if it does not exist. A user with write permission for the page can kill the processes that map the page, by
+  /// shortening its file. Returns refused if the page cannot be used, belongs to neither this user nor root, or already
+  /// serves `max_processes` processes. One object for each process is enough; any thread may use it. A forked child
+  /// must open its own object. Until the child has opened an object or has ended, the locks of its parent stay held
+  /// even if the parent dies.
   [[nodiscard]] static Result<BandwidthLocks> open(const std::filesystem::path& folder = "/dev/shm");
   ~BandwidthLocks(); // releases all locks of this object
   BandwidthLocks(BandwidthLocks&&) noexcept;
   BandwidthLocks& operator=(BandwidthLocks&&) noexcept;
 
-  // Calls nest. These functions are async-signal-safe and make no system call.
+  // Calls may be nested. These functions are async-signal-safe and make no system call.
   void lock() noexcept;
   void unlock() noexcept;
   void gpu_busy() noexcept;

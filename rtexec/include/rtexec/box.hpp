@@ -5,8 +5,8 @@
 
 namespace rtexec {
 
-/// A detected object. Its edges are in pixels of the network's input, into which the picture was letterboxed. `right`
-/// and `bottom` are exclusive.
+/// A detected object. Its edges are in pixels of the network's input, after the picture was letterboxed into the input.
+/// `right` and `bottom` are exclusive.
 struct Box {
   float left = 0;
   float top = 0;
@@ -22,7 +22,7 @@ struct RankedClass {
   float score = 0; // softmax probability
 };
 
-/// The kind of results that a workload recognises in its inputs.
+/// The kind of results that a workload recognises in its inputs: boxes of objects, classes, or nothing.
 enum class Recognition { nothing, boxes, classes };
 
 } // namespace rtexec

@@ -1,4 +1,4 @@
-// The choices of task sets and boards: enumerations with their spellings, and small values made of them.
+// Enumerations for the settings of task sets and boards, with their spellings, and small structs of settings.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -17,8 +17,8 @@ enum class PriorityAssignment {
   rate_monotonic,
   deadline_monotonic,
   explicit_priorities,
-  /// Audsley's search, which assigns the lowest priority first. Under EDF, which uses priorities on cores only, the
-  /// priorities are deadline-monotonic instead.
+  /// Audsley's search, which assigns the lowest priority first. Under EDF, priorities are used only on cores, and are
+  /// deadline-monotonic instead.
   audsley,
 };
 enum class Criticality { real_time, best_effort };
@@ -31,33 +31,35 @@ enum class Trigger {
   after, // the end of a job of another task (Task::after)
 };
 
-/// The instants at which data pass between the tasks of a chain.
+/// The instants at which data pass from one task of a chain to the next.
 enum class Communication {
   immediate, // implicit communication: a job reads when its first part begins, and its outputs appear when its last
              // part ends
-  /// Logical execution time: a job reads at its release, and its outputs appear at its deadline, whenever it executes.
+  /// Logical execution time: a job reads at its release, and its outputs appear at its deadline. These instants do not
+  /// depend on when the job executes.
   let,
 };
 
 /// The reaction to a job that is unfinished at its task's next release.
 enum class OnOverrun {
-  skip, // that release is dropped and counted; later releases keep their nominal instants
+  skip, // the release is dropped and counted; later releases keep their nominal instants
   /// Every release gets a job. Late jobs start one after the other without a pause, and keep their nominal deadlines.
   catch_up,
-  /// The next job is released when the late one ends. Later releases follow at whole periods from that instant.
+  /// The next job is released when the late job ends. Later releases follow at multiples of the period from that
+  /// instant.
   re_phase,
-  /// The late job is abandoned, and the new job is released. If the late job's device part is running, the executive
-  /// waits for its end and drops its result
+  /// The late job is aborted, and the new job is released. If the late job's device part is running, the executive
+  /// waits for the end of the part and drops its result
   abort_job,
   /// The executive stops.
   stop,
 };
 
-/// The reaction if a part of a job exceeds its WCET. The excess is counted and shown in any case.
+/// The reaction to a part of a job that exceeds its WCET. The excess is counted and shown in any case.
 enum class OnWcetExceeded {
   tell, // no further reaction
-  /// The task's next release is dropped and counted, so that the time of the dropped job compensates for the excess.
-  /// This is not done if a release was already dropped since the release of the job with the excess.
+  /// The task's next release is dropped and counted, so that the time of the dropped job compensates for the excess. If
+  /// a release was already dropped since the release of the job with the excess, no further release is dropped.
   skip_next,
   /// The executive stops.
   stop,
@@ -80,7 +82,8 @@ enum class WorkloadKind {
   nearest_neighbour,
   random_access,
   euclidean_clustering,
-  /// A user-defined workload, made by a shared object (workload.h) or given by a program (ExecutiveSetup::workloads).
+  /// A user-defined workload, made by a shared object (workload.h) or provided by a program
+  /// (ExecutiveSetup::workloads).
   custom,
 };
 
@@ -106,8 +109,8 @@ enum class SinkKind {
 };
 
 /// The layout of a picture in memory. rgb24 and bgr24: three bytes R G B or B G R. yuyv: Y0 U Y1 V for two pixels.
-/// nv12: a plane of Y, then a plane with U and V in turn for every 2 by 2 pixels. Both planes have the stride of the
-/// first. mjpg: each picture as JPEG.
+/// nv12: a plane of Y, then a plane with U and V alternately for every 2 by 2 pixels. Both planes have the same stride.
+/// mjpg: each picture as JPEG.
 enum class PixelFormat { rgb24, bgr24, yuyv, nv12, mjpg };
 
 struct PictureSize {
@@ -115,25 +118,25 @@ struct PictureSize {
   friend bool operator==(const PictureSize&, const PictureSize&) = default;
 };
 
-/// The order in which a network takes the colours of a pixel.
+/// The order of the three colours of a pixel in a network's input.
 enum class ChannelOrder { rgb, bgr };
 
-/// The order of an input's dimensions, for pictures: [1, 3, height, width] or [1, height, width, 3].
+/// The order of the dimensions of an input for pictures: [1, 3, height, width] or [1, height, width, 3].
 enum class TensorLayout { nchw, nhwc };
 
-/// How a picture is fitted into an input of another aspect ratio. letterbox: the picture keeps its ratio, and grey bars
-/// fill the rest. stretch: the picture is stretched.
+/// The rule for fitting a picture into an input of another aspect ratio. letterbox: the picture keeps its aspect ratio,
+/// and grey bars fill the rest. stretch: the picture is stretched.
 enum class PictureFit { letterbox, stretch };
 
-/// How pixels become the values of an input. A float value is (byte * scale - mean) / deviation; a uint8 value is the
-/// byte. Each of the lists mean, deviation and scale holds one number for all channels, or one for each channel in the
-/// network's order.
+/// The conversion of pixels to the values of an input. A float value is (byte * scale - mean) / deviation; a uint8
+/// value is the byte. Each of the lists mean, deviation and scale has one number for all channels, or one number for
+/// each channel in the network's order.
 struct Preprocessing {
   ChannelOrder channels = ChannelOrder::rgb;
-  /// Absent: the layout that the shape implies, or nchw if both are possible.
+  /// Absent: the layout that the shape implies, or nchw if the shape allows both.
   std::optional<TensorLayout> layout{};
   PictureFit fit = PictureFit::letterbox;
-  // If any of the next three is given, the model's own normalisation is ignored.
+  // If any of the next three members is set, the model's own normalisation is ignored.
   std::vector<double> mean{};      // empty: 0
   std::vector<double> deviation{}; // empty: 1
   std::vector<double> scale{};     // empty: 1 / 255
@@ -156,28 +159,28 @@ enum class TrafficPattern {
   latency, // each cache line holds the address of the next line to read, so that the reads cannot overlap
 };
 
-/// The kind of a task's device memory: device memory (D), managed (M), or host memory mapped to the device (H).
+/// The kind of a task's device memory: device memory (D), managed memory (M), or host memory mapped to the device (H).
 enum class MemoryPolicy {
   automatic,
   device,
   managed,
   host,
-  switching, // written D/H: H for a job while a job under D executes concurrently, D otherwise
+  switching, // spelled D/H: H for a job during which a job under D executes concurrently, D otherwise
 };
 
 /// The part of a task's constants (such as a network's weights) that is on the device while a job executes.
 enum class Constants {
   automatic, // the plan decides
   whole,     // all constants
-  streamed,  // only the constants of the next layers: they are loaded while the job executes, into a ring of chunks
-             // that is used again and again
+  streamed, // only the constants of the next layers: they are loaded while the job executes, into a ring of chunks that
+            // are reused
 };
 
-/// The plan chooses the memory policies that tasks leave open by this objective. It considers choices that are proved
-/// and fit into memory.
+/// The objective by which the plan chooses the memory policies that tasks leave open. The plan considers only choices
+/// that are proved and fit into memory.
 enum class MemoryObjective {
   max_slack,  // the largest slack of the end-to-end test (TestVerdict::slack)
-  min_memory, // the least memory: that of device and host if they share one memory, otherwise that of the device
+  min_memory, // the minimum memory: of device and host together if they share one memory, otherwise of the device
 };
 
 /// The arithmetic of a network on a GPU. The host device computes in fp32.
@@ -187,7 +190,8 @@ enum class Precision {
   fp16, // factors and activations in half precision, sums in single precision
 };
 
-/// How the engines' threads wait for a GPU. block: they sleep until it is done. spin: they poll it.
+/// The method by which the engines' threads wait for a GPU. block: they sleep until the GPU is done. spin: they poll
+/// the GPU.
 enum class Completion { block, spin };
 
 /// The times at which the limit of best-effort cores is in force.
@@ -198,7 +202,7 @@ enum class RegulateWhile {
   always,
 };
 
-/// The rule for the rest of a period in which all regulated cores have used up their budgets.
+/// The rule for the rest of a regulation period after all regulated cores have used up their budgets.
 enum class BandwidthSharing {
   none,         // all cores stay throttled
   spare,        // all cores run without a limit (MemGuard's best-effort sharing)
@@ -208,31 +212,32 @@ enum class BandwidthSharing {
 
 /// The rule for memory traffic that exceeds the budget of a period.
 enum class Overshoot {
-  carry, // the excess is subtracted from the next periods' budgets, so that the rate is kept in the long run
+  carry, // the excess is subtracted from the budgets of the next periods, so that the average rate stays within the
+         // limit
   forgive,
 };
 
-/// The counter of memory traffic, and the thread that throttles.
+/// The counter of memory traffic, and the thread that throttles a core.
 enum class CounterBackEnd {
-  automatic, // the first of the following that a trial on the machine proves usable
-  core,      // a counter of the whole core; a high-priority thread throttles the core by occupying it
-  thread,    // a counter on each thread of this process; the thread throttles itself
-  polling,   // a counter of the whole core that is read several times in a period; throttling is as for `core`
+  automatic, // the first of the following back ends that a trial on the machine proves usable
+  core,      // a counter of the whole core; a high-priority thread throttles the core by occupying the core
+  thread,    // a counter on each thread of this process; each thread throttles itself
+  polling,   // a counter of the whole core that is read several times in a period; throttles as `core` does
 };
 
-/// How tasks share device memory that is too small for all of them.
+/// The policy by which tasks share device memory that is too small for all of them.
 enum class SwapPolicy {
-  pipelined, // the next job's chunks are loaded while this one executes
+  pipelined, // the next job's chunks are loaded while the present job executes
   serial,    // chunks are loaded one at a time, and only for the most urgent job
-  rt_swap,   // RT-Swap (Kang et al., RTSS 2023) as its paper states it; memory classes are not distinguished
-  mo_vmm,    // RT-Swap's baseline: every memory object has chunks of its own, and is swapped as a unit
-  min,       // RT-Swap's baseline: chunks of the device's smallest size
+  rt_swap,   // RT-Swap as published (Kang et al., RTSS 2023); memory classes are not distinguished
+  mo_vmm,    // RT-Swap's baseline: every memory object has its own chunks, and is swapped as a unit
+  min,       // RT-Swap's baseline: chunks have the device's smallest chunk size
   pageable,  // RT-Swap's baseline: host memory that is not page-locked
   lru,       // RT-Swap's baseline: on-demand paging, the least recently used chunks are evicted first
-  none,      // all memory must fit
+  none,      // no swapping: all memory must fit into the device
 };
 
-/// The chunks of a task that are swapped first, if not all of them must be.
+/// The chunks of a task that are swapped first, if only some of them must be swapped.
 enum class SwapCandidates {
   constants_first, // chunks of constants, which cost least to evict
   largest_first,   // chunks of the largest memory objects (RT-Swap, RTSS 2023, section V-D: the list Theta)
@@ -248,7 +253,7 @@ enum class Part { before, device, after };
 /// Worst-case execution times of the three parts of a job (Part).
 struct Wcet {
   Duration before{0};
-  /// 0: jobs never request the device, and the last part follows the first one at once (Workload::uses_device). Only
+  /// 0: jobs never request the device, and the last part follows the first part at once (Workload::uses_device). Only
   /// custom tasks may have 0.
   Duration device{0};
   Duration after{0};
@@ -261,15 +266,15 @@ struct Wcet {
   }
 };
 
-/// The store that chunks are copied to. Copy costs differ between stores.
+/// The kind of store to which chunks are copied. Copy costs depend on the store.
 enum class StoreKind {
   pinned,   // page-locked host memory
   pageable, // host memory that is not page-locked (swap policy `pageable`)
   file,
 };
 
-// All return the spelling of the value in TOML files and reports: "edf", "best-effort", "D". They return "?" for an
-// invalid value.
+// Returns the spelling of the value in TOML files and reports: "edf", "best-effort", "D". Returns "?" for an invalid
+// value.
 [[nodiscard]] RTEXEC_API std::string_view name(Order value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(PriorityAssignment value) noexcept;
 [[nodiscard]] RTEXEC_API std::string_view name(Criticality value) noexcept;

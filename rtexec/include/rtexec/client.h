@@ -1,10 +1,11 @@
-/* For programs that share a GPU under the daemon rtexecd, with librtexec-preload.so preloaded in front of the CUDA
-   driver: declares the beginning, the end and the timing of jobs. Without declarations a job is the work submitted to
-   the device between two synchronisations after which the device is idle. C11.
+/* Declares the beginning, the end and the timing of jobs. For programs that share a GPU under the daemon rtexecd,
+   with librtexec-preload.so preloaded before the CUDA driver. Without declarations a job is the work that is
+   submitted to the device between two synchronisations after which the device is idle. C11.
 
-   Nothing needs to be linked: the functions look up the preloaded library at run time. Without it they return
-   RTEXEC_CLIENT_ABSENT and have no effect, so that a program can always call them. They may be called from any thread
-   and never end the process. Link with -ldl if the C library is older than 2.34. */
+   No library must be linked: the functions look up the preloaded library at run time. Without the preloaded
+   library they return RTEXEC_CLIENT_ABSENT and have no effect, so that a program can always call them. The
+   functions may be called from any thread and never end the process. Link with -ldl if the C library is older than
+   2.34. */
 #ifndef RTEXEC_CLIENT_H
 #define RTEXEC_CLIENT_H
 
@@ -20,20 +21,20 @@ extern "C" {
 enum {
   RTEXEC_CLIENT_OK = 0,
   RTEXEC_CLIENT_ABSENT = 1,     /* the library is not preloaded, the daemon does not run, or CUDA is not initialised
-                                 * yet: nothing is promised */
-  RTEXEC_CLIENT_REFUSED = 2,    /* the daemon refused the request: rtexec_client_error() says why */
-  RTEXEC_CLIENT_NOT_PROVED = 3, /* a deadline could not be promised: rtexec_client_error() has the numbers */
+                                 * yet: there is no promise */
+  RTEXEC_CLIENT_REFUSED = 2,    /* the daemon refused the request: rtexec_client_error() returns the reason */
+  RTEXEC_CLIENT_NOT_PROVED = 3, /* the deadline could not be promised: rtexec_client_error() returns the numbers */
 };
 
-enum {                               /* the reaction if a job exceeds its WCET */
-       RTEXEC_OVERRUN_TELL = 0,      /* the job is counted */
+enum {                               /* the reaction to a job that exceeds its WCET */
+       RTEXEC_OVERRUN_TELL = 0,      /* the excess is counted */
        RTEXEC_OVERRUN_SKIP_NEXT = 1, /* the next job is released one period later */
        RTEXEC_OVERRUN_STOP = 2,      /* the client is disconnected */
 };
 
 typedef struct rtexec_job_declaration {
-  int64_t period_ns;   /* the shortest time between two jobs */
-  int64_t deadline_ns; /* from a job's beginning, at most the period */
+  int64_t period_ns;   /* the minimum time between two jobs */
+  int64_t deadline_ns; /* from a job's beginning; at most the period */
   int64_t wcet_ns;     /* the worst-case execution time of a job that runs alone on the device, with all its memory
                         * on the device */
   int32_t priority;    /* 1 to 99, larger is more urgent; 0: the period or the deadline decides */
@@ -46,10 +47,10 @@ static inline void* rtexec_client_function(const char* name) {
   return program != NULL ? dlsym(program, name) : NULL;
 }
 
-/* Declares the timing of the jobs that this process begins from now on. `response_bound_ns`, unless it is null,
-   receives the longest time from a job's beginning to its end. A CUDA context must be current. If the promise is
-   possible only after delayed jobs of other clients have ended, this function waits for them for up to 2 s. Inside a
-   job it does not wait. */
+/* Declares the timing of the jobs that this process begins after this call. `response_bound_ns` may be null;
+   otherwise it receives the maximum time from a job's beginning to its end. A CUDA context must be current. If the
+   promise becomes possible only when delayed jobs of other clients have ended, waits up to 2 s for these jobs.
+   Inside a job it does not wait. */
 static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, int64_t* response_bound_ns) {
   int (*declare)(const rtexec_job_declaration*, int64_t*) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_declare");
@@ -57,8 +58,8 @@ static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, 
   return declare != NULL ? declare(declaration, response_bound_ns) : RTEXEC_CLIENT_ABSENT;
 }
 
-/* Begins a job: waits until this process owns the device. Calls nest: only the outermost pair of begin and end
-   counts. */
+/* Begins a job: waits until this process owns the device. Calls may be nested: only the outermost pair of begin and
+   end has an effect. */
 static inline int rtexec_job_begin(void) {
   int (*begin)(void) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_begin");

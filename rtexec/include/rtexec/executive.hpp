@@ -1,5 +1,5 @@
-// The executive: periodic tasks on pinned cores and one device, which an admission test checks before they run, and a
-// report describes afterwards.
+// The executive: runs periodic tasks on pinned cores and one device. An admission test checks the tasks before they
+// run, and a report describes the run afterwards.
 //
 //   #include <rtexec/executive.hpp>
 //   #include <iostream>
@@ -17,14 +17,14 @@
 //   }
 //
 // create() loads every workload and makes the plan. start() locks memory, opens the device, starts the threads and
-// releases the first jobs; from then on the executive's real-time threads do not allocate, take locks or cause page
-// faults. stop() lets the jobs in progress end, joins all threads and returns the report.
+// releases the first jobs. Afterwards the executive's real-time threads do not allocate, take locks or cause page
+// faults. stop() waits for the jobs in progress, joins all threads and returns the report.
 //
 // Ownership: the executive owns workloads, device and threads. Threading: one thread makes all calls on an executive,
-// unless a function says otherwise. Callbacks run on a thread of their own without real-time priority. A process runs
-// one executive at a time, because locked memory, and the signals of bandwidth budgets, belong to the process.
-// Exceptions: set-up throws std::bad_alloc, and exceptions of the constructors of custom workloads; nothing else is
-// thrown. Stability: <rtexec/version.hpp>.
+// unless the comment of a function says otherwise. Callbacks run on a separate thread without real-time priority. A
+// process runs one executive at a time, because locked memory, and the signals of bandwidth budgets, belong to the
+// process. Exceptions: set-up may throw std::bad_alloc and the exceptions of custom workloads' constructors; no other
+// exception is thrown. Stability: <rtexec/version.hpp>.
 #pragma once
 
 #include <rtexec/channels.hpp>
@@ -54,75 +54,78 @@ class Run;
 } // namespace executive
 
 struct ExecutiveSetup {
-  /// True to run although the plan is not proved.
+  /// True: run even if the plan is not proved.
   bool force = false;
-  /// Custom workloads, by task name. The other tasks use the workload that their `workload` key names.
+  /// Custom workloads, by task name. All other tasks use the workload that their key `workload` names.
   std::map<std::string, std::unique_ptr<Workload>> workloads = {};
-  /// Callbacks for inputs from this program and results for it, by task name.
+  /// Callbacks for inputs from this program and for results, by task name.
   std::map<std::string, TaskCallbacks> callbacks = {};
-  /// Called for each miss, in the order in which each task's jobs ended. It should not throw: after an exception no
-  /// callback is called again, and the report contains the exception.
+  /// Called for each miss. The calls for one task are in the order in which its jobs ended. The callback should not
+  /// throw: after an exception no callback is called again, and the report contains the exception.
   std::function<void(const Miss&)> on_miss = {};
-  /// Called for each part that exceeds its WCET, in the order in which each task's parts ended. The rules of on_miss
-  /// hold.
+  /// Called for each part that exceeds its WCET. The calls for one task are in the order in which its parts ended. The
+  /// rules for exceptions are those of on_miss.
   std::function<void(const WcetExcess&)> on_wcet_exceeded = {};
-  /// True to trace the begin and the end of every layer. This costs two events a layer.
+  /// True: trace the begin and the end of every layer. This costs two events for each layer.
   bool trace_layers = false;
-  /// The number of jobs of each task whose records are kept, from the first job on. The records' memory is allocated
-  /// when the executive is created.
+  /// The maximum number of jobs of each task whose records are kept, from the first job on. The memory of the records
+  /// is allocated when the executive is created.
   std::size_t record_jobs = 0;
-  /// The folder for the run's status page, in which `rtexec top` looks for runs.
+  /// The folder of the run's status page. `rtexec top` looks for runs in this folder.
   std::filesystem::path status_folder = "/dev/shm";
 };
 
 class RTEXEC_API Executive {
  public:
   /// Loads the workloads and makes the plan. An error lists the problems of all tasks at once. Returns bad_input if the
-  /// set, its board, models, workloads or profile are invalid. Returns unsupported if device or machine lack a needed
+  /// set, its board, models, workloads or profile are invalid. Returns unsupported if device or machine lack a required
   /// feature. Returns refused if the device cannot be opened to query its memory. Returns out_of_memory if there is not
-  /// enough memory. An unproved set is no error: see plan().
+  /// enough memory. An unproved set is no error: Plan::proved is then false.
   [[nodiscard]] static Result<Executive> create(TaskSet tasks, ExecutiveSetup setup = {});
-  /// For the library itself.
+  /// Used only by the library itself.
   explicit Executive(std::unique_ptr<executive::Run> run);
   ~Executive(); // stops the run
   Executive(Executive&&) noexcept;
   Executive& operator=(Executive&&) noexcept;
 
-  // The references that these functions return live as long as the executive.
+  // The references that these functions return are valid as long as the executive exists.
   [[nodiscard]] const ResolvedSet& set() const;
   [[nodiscard]] const Plan& plan() const;
-  /// Returns the fingerprint of each task, which changes with everything that a measured WCET of the task depends on;
-  /// parallel to the tasks.
+  /// Returns one fingerprint for each task, in the order of the tasks. A fingerprint changes whenever anything changes
+  /// that a measured WCET of the task depends on.
   [[nodiscard]] const std::vector<std::string>& fingerprints() const;
-  /// Returns the requirements that the machine could not fulfil, one text each. The list is complete after start().
+  /// Returns the requirements that the machine could not fulfil, one text for each requirement. The list is complete
+  /// after start().
   [[nodiscard]] const std::vector<std::string>& degraded() const;
 
-  /// Returns the errors of start() that do not depend on the machine. Returns bad_input if a task lists its release
-  /// times, which only simulations support, or if a task waits for an input that never comes. Returns not_proved if the
-  /// plan is not proved and `force` is not set.
+  /// Checks whether start() can succeed, without the errors that depend on the machine. Returns bad_input if a task
+  /// lists its release times, which only simulations support, or if a task waits for an input that never comes. Returns
+  /// not_proved if the plan is not proved and `force` is not set.
   [[nodiscard]] Result<> startable() const;
   /// Starts the run. Returns the errors of startable(). Returns refused if the machine cannot fulfil a requirement of
-  /// the set, and the set does not allow_degraded. Returns refused if another run uses one of the cores, or if the
+  /// the set and the set does not allow_degraded. Also returns refused if another run uses one of the cores, or if the
   /// profile was measured on another device. Returns device_fault if a workload fails its warm-up, which is one job
   /// before the first release. Returns bad_input if the executive was started before. Returns out_of_memory,
-  /// unsupported or io_error if the device or the store of swapped chunks reports it. After an error the executive can
-  /// only be destroyed, which releases its resources.
+  /// unsupported or io_error if the device or the store of swapped chunks reports this error. After an error the
+  /// executive can only be destroyed, which releases its resources.
   [[nodiscard]] Result<> start();
-  /// Waits until the run is over, or `at_most` has passed. A run ends after the set's duration, by a task's policy
-  /// (such as on_overrun = "stop"), after a fault of the device, or by request_stop(). Returns true if the run is over
-  /// or never began.
+  /// Waits until the run is over, or until `at_most` has passed. A run ends after the set's duration, by a task's
+  /// policy (such as on_overrun = "stop"), after a fault of the device, or by request_stop(). Returns true if the run
+  /// is over or was never started.
   bool wait(std::optional<Duration> at_most = {});
-  /// Requests a job of a task with trigger = "call". It is released now, or one period after the previous release if
-  /// that is later. May be called from any thread, while the executive lives. Returns false if there is no such task.
+  /// Requests a job of a task with trigger = "call". The job is released now, or one period after the task's previous
+  /// release if that is later. May be called from any thread, while the executive exists. Returns false if there is no
+  /// such task.
   bool trigger(std::string_view task) noexcept;
-  /// Requests the end of the run. May be called from any thread, while the executive lives; async-signal-safe.
+  /// Requests the end of the run. May be called from any thread, while the executive exists; async-signal-safe.
   void request_stop() noexcept;
-  /// Returns the report so far, without percentiles, which only the report of stop() has. May be called during the run.
+  /// Returns the report so far. It has no percentiles; only the report of stop() has them. May be called during the
+  /// run.
   [[nodiscard]] Report progress() const;
-  /// Ends the run within the longest job and returns the report. Later calls return the same report.
+  /// Ends the run and returns the report. Takes at most as long as the longest job. Later calls return the same report.
   Report stop();
-  /// Returns the records of jobs that have ended, if ExecutiveSetup::record_jobs is not 0. May be called during the
-  /// run; all records are there after stop().
+  /// Returns the records of jobs that have ended; empty if ExecutiveSetup::record_jobs is 0. May be called during the
+  /// run; after stop() it returns all records.
   [[nodiscard]] JobRecords job_records() const;
 
  private:

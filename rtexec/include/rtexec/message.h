@@ -1,7 +1,7 @@
 /* The layout in shared memory of a message: one tensor for a task's input, or from a task's output. A message begins
- * with the struct below. The tensor's elements begin RTEXEC_MESSAGE_HEADER bytes after the message's beginning. They
- * are in row-major order and aligned to 64 bytes. All values are little endian. C11 and C++17; programs in other
- * languages read it by the offsets below.
+ * with the struct below. The tensor's elements begin RTEXEC_MESSAGE_HEADER bytes after the beginning of the message.
+ * They are in row-major order and aligned to 64 bytes. All values are little-endian. C11 and C++17. Programs in other
+ * languages use the byte offsets in the comments below.
  *
  *   const rtexec_message* message = ...;                         // of a subscriber
  *   if (message->magic == RTEXEC_MESSAGE_MAGIC && message->version == RTEXEC_MESSAGE_VERSION)
@@ -45,8 +45,7 @@ typedef struct rtexec_message {
   uint8_t element;                     /*  6: an rtexec_element */
   uint8_t rank;                        /*  7: number of valid dimensions in `shape`; 0: a single element */
   uint64_t bytes;                      /*  8: the size of all elements */
-  int64_t sampled_ns;                  /* 16: the instant at which the data were sampled: a picture was taken, a
-                                        * sensor was read */
+  int64_t sampled_ns;                  /* 16: when the data were sampled: a picture was taken, or a sensor read */
   int64_t released_ns;                 /* 24: the nominal release of the job that made the message */
   uint64_t job;                        /* 32: the number of that job, counted from 0 */
   uint64_t reserved[3];                /* 40: always 0 */

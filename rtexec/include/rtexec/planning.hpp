@@ -1,12 +1,12 @@
-// A plan without an executive: proves or rejects a task set, for this machine or another one.
+// Plans without an executive: proves or rejects a task set, for this machine or another machine.
 //
 //   auto set = rtexec::read_task_set("robot.toml");
 //   auto robot = rtexec::read_machine("robot.probe.json"); // written on the robot by `rtexec probe --json`
 //   if (set && robot)
 //     if (auto planned = rtexec::plan(*set, *robot)) std::cout << (planned->plan.proved ? "proved\n" : "not proved\n");
 //
-// Set-up code: allocates and reads files; on this machine it also probes what the kernel permits. Thread-safe. Throws
-// std::bad_alloc, and exceptions of the constructors of custom workloads.
+// Set-up code: allocates and reads files. For this machine it also probes what the kernel permits. Thread-safe. Throws
+// std::bad_alloc, and the exceptions of custom workloads' constructors.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -25,7 +25,7 @@
 
 namespace rtexec {
 
-/// A resolved set with its plan. Its tasks have the execution times that the plan relies on.
+/// A resolved set with its plan. Its tasks contain the execution times on which the plan relies.
 struct PlannedSet : ResolvedSet {
   Plan plan;
 };
@@ -34,19 +34,20 @@ struct PlannedSet : ResolvedSet {
 [[nodiscard]] RTEXEC_API MachineFacts this_machine();
 
 /// Reads the facts of a machine from a file that `rtexec probe --json` wrote. Returns bad_input if the file has other
-/// contents, refused if it cannot be read.
+/// contents, refused if the file cannot be read.
 [[nodiscard]] RTEXEC_API Result<MachineFacts> read_machine(const std::filesystem::path& file);
 
-/// Makes the plan of `tasks` on `machine`. `workloads` holds custom workloads by task name, as for an executive. An
-/// unproved set is no error: see Plan::proved. Returns bad_input if the set, its board, models, workloads or profile
-/// are invalid, or the size of the device memory is unknown. Returns not_proved if the memory does not fit even with
-/// swapping. Returns unsupported or refused if the device must be queried and cannot be.
+/// Makes the plan of `tasks` on `machine`. `workloads` are custom workloads, by task name. An unproved set is no error:
+/// Plan::proved is then false. Returns bad_input if the set, its board, models, workloads or profile are invalid, or if
+/// the size of the device memory is unknown. Returns not_proved if the memory does not fit even with swapping. Returns
+/// unsupported or refused if the device must be queried but cannot be queried.
 [[nodiscard]] RTEXEC_API Result<PlannedSet> plan(TaskSet tasks, MachineFacts machine = this_machine(),
                                                  std::map<std::string, std::unique_ptr<Workload>> workloads = {});
 
-/// Returns the assumptions of the plan's verdict, and what is known about each on the machine of `set`. They concern
-/// execution times, scheduling class, locked memory, threads of higher priority than the executive's, and the costs of
-/// swapping. If the board gives a longest platform stall (Board::platform_stall), they concern that, too.
+/// Returns the assumptions of the plan's verdict, with the evidence for or against each assumption on the machine of
+/// `set`. The assumptions concern execution times, scheduling class, locked memory, threads of higher priority than the
+/// executive's threads, and the costs of swapping. If Board::platform_stall is not 0, they also concern platform
+/// stalls.
 [[nodiscard]] RTEXEC_API std::vector<Condition> conditions(const ResolvedSet& set, const Plan& plan);
 
 } // namespace rtexec

@@ -1,16 +1,16 @@
-// Measures the WCETs of a task set on this machine by running it, as `rtexec profile` does.
+// Measures the WCETs of a task set by running the set on this machine, as `rtexec profile` does.
 //
 //   const auto measured = rtexec::profile(set);
 //   if (measured) set.tasks[0].wcet = measured->entries[0].wcet;   // or write_profile(*measured, file)
 //
 // First each workload is tuned: it measures on the device which implementations are fastest. Then the set runs three
 // times. The first run uses the set's own periods, for a tenth of the jobs or up to 10 s. The second run uses slightly
-// different periods, and is half as long. The third run uses periods so short that the busiest core is busy most of the
-// time. Meanwhile threads without priority use the set's cores and their caches. So both CPU parts and device parts are
-// measured after idle times, and also while other parts execute. If workloads have layers on the device, a last, short
-// run times the layers, with the periods of the third run. That run lasts for a tenth of the requested jobs or of the
-// requested time. It has at least 8 jobs of each task if that many are requested. If neither is requested, it lasts for
-// 3 s and 8 jobs of each task.
+// different periods, and is half as long. The third run uses periods so short that the busiest core is almost always
+// busy. During the third run, threads without priority load the set's cores and caches. So both CPU parts and device
+// parts are measured after idle times, and also while other parts execute.
+// If workloads have layers on the device, a last, short run times the layers, with the periods of the third run. That
+// run lasts for a tenth of the requested jobs or of the requested time. It has at least 8 jobs of each task if at least
+// 8 jobs are requested. If neither is requested, it lasts for 3 s and 8 jobs of each task.
 #pragma once
 
 #include <rtexec/executive.hpp>
@@ -28,39 +28,39 @@
 namespace rtexec {
 
 struct ProfileOptions {
-  /// The number of jobs of each task. Absent: measures for `time`. If that is absent too, measures until the WCETs of
-  /// the first half of the executions hold for the other half. This is checked after 20 s, 30 s and 40 s.
+  /// The number of jobs of each task. Absent: measures for `time`. If `time` is absent too, measures until the WCETs of
+  /// the first half of the executions hold for the second half. This is checked after 20 s, 30 s and 40 s.
   std::optional<std::uint64_t> jobs{};
   std::optional<Duration> time{};
   /// A part's WCET is at least its longest execution times this margin. The WCET is larger if executions vary so much
-  /// that longer ones are likely (traces/wcet/part_wcet.hpp). It is also larger if the longest executions of the part's
-  /// layers have a larger sum.
+  /// that longer executions are likely (traces/wcet/part_wcet.hpp). It is also larger if the sum of the longest
+  /// executions of the part's layers is larger.
   double margin = 1.2;
-  /// An earlier profile of this machine and device, which this measurement extends. Its executions count as well, and
-  /// its tuning is kept. It must contain each task, with the same workload.
+  /// An earlier profile of this machine and device, to which this measurement is added. The earlier executions count as
+  /// well, and the earlier tuning is kept. The profile must contain each task, with the same workload.
   std::optional<Profile> before{};
 };
 
-/// Reports progress, on the calling thread. Returning false ends profiling with Errc::cancelled. Null functions are not
-/// called.
+/// Receives reports of progress, on the calling thread. If a function returns false, profiling ends with
+/// Errc::cancelled. Null functions are not called.
 struct ProfileObserver {
-  /// Called with the number of tuning steps of `task` that are done, and the number wanted.
+  /// Called with the number of finished tuning steps of `task`, and the total number.
   std::function<bool(const std::string& task, std::size_t done, std::size_t wanted)> tuning = {};
-  /// Called with the number of finished jobs of the slowest task, and the number wanted. Jobs whose layers are timed
+  /// Called with the number of finished jobs of the slowest task, and the required number. Jobs whose layers are timed
   /// are not counted.
   std::function<bool(std::uint64_t done, std::uint64_t wanted)> measuring = {};
-  /// Called if no number of jobs is requested, with the time measured so far and the total time currently expected.
+  /// Called if no number of jobs is requested. The arguments are the time measured so far and the expected total time.
   std::function<bool(Duration done, Duration wanted)> measuring_for = {};
 };
 
-/// A function that returns a new setup, with new custom workloads. Called for each of the runs.
+/// A function that returns a new setup, with new custom workloads. Called once for each run.
 using MakeSetup = std::function<Result<ExecutiveSetup>()>;
 
-/// Measures all tasks, including those whose WCETs the task set gives. A task with no WCET and an open memory policy is
-/// measured under each policy that it may have. The whole set then runs once for each policy, in a share of the time. A
-/// policy under which the set does not fit into memory is left out, and listed in Profile::unmeasured. The first
-/// entries are parallel to the tasks; entries of further policies follow. Errors: those of Executive, of
-/// Workload::tune() and of `make_setup`; cancelled; device_fault if a job failed.
+/// Measures all tasks, including tasks whose WCETs are in the task set. A task without a WCET and with an open memory
+/// policy is measured under each policy that it may use. The whole set then runs once for each policy, for a share of
+/// the time. A policy under which the set does not fit into memory is omitted, and listed in Profile::unmeasured. The
+/// profile begins with one entry for each task, in the order of the tasks; entries of further policies follow. Returns
+/// the errors of Executive, of Workload::tune() and of `make_setup`; cancelled; device_fault if a job failed.
 [[nodiscard]] RTEXEC_API Result<Profile> profile(const TaskSet& tasks, const ProfileOptions& options = {},
                                                  const ProfileObserver& observer = {},
                                                  const MakeSetup& make_setup = {});

@@ -1,4 +1,4 @@
-// The results of a real or simulated run: plain values, owned by whoever holds them. Times are measured on
+// The results of a real or simulated run: plain values, owned by the holder of the struct. Times are measured on
 // CLOCK_MONOTONIC.
 #pragma once
 
@@ -17,7 +17,8 @@
 
 namespace rtexec {
 
-/// Percentiles are within 1/128 of the value; all other values are exact.
+/// Statistics of durations. A percentile differs from the exact value by at most 1/128 of the value; all other members
+/// are exact.
 struct DurationStatistics {
   Duration min{0}, mean{0}, p50{0}, p99{0}, p999{0}, max{0};
 };
@@ -32,9 +33,9 @@ struct PartCounts {
 struct MeasuredTimes {
   DurationStatistics times;
   std::uint64_t count = 0;
-  /// The number of times above the bound.
+  /// The number of times that exceeded the bound.
   std::uint64_t violations = 0;
-  /// The bound. Absent: the times have none.
+  /// The bound. Absent: the times have no bound.
   std::optional<Duration> bound;
 };
 
@@ -43,18 +44,18 @@ struct TaskReport {
   Criticality criticality = Criticality::real_time;
   /// Jobs that were started.
   std::uint64_t released = 0;
-  /// Jobs that ended, in time or not.
+  /// Jobs that ended, in time or late.
   std::uint64_t completed = 0;
-  /// Jobs that ended after their deadline, were abandoned, failed, or were still unfinished after their deadline when
-  /// the run ended.
+  /// Jobs that ended after their deadline, were aborted, or failed. Jobs that were still unfinished after their
+  /// deadline when the run ended are included.
   std::uint64_t missed = 0;
-  /// Releases that were dropped because the previous job was unfinished, or had a part above its WCET (on_wcet_exceeded
-  /// = "skip-next"). Releases that were dropped because an input had no new value (on_stale = "skip") are included.
+  /// Dropped releases. Reasons: the previous job was unfinished; the previous job had a part above its WCET
+  /// (on_wcet_exceeded = "skip-next"); an input had no new value (on_stale = "skip").
   std::uint64_t skipped = 0;
-  /// If triggers release the task, and not a timer: triggers that came while another one waited, and so requested no
-  /// further job.
+  /// Triggers that requested no further job, because an earlier trigger was still waiting. Only for tasks that triggers
+  /// release instead of a timer.
   std::uint64_t dropped_triggers = 0;
-  /// Jobs that were abandoned at the next release (on_overrun = "abort-job").
+  /// Jobs that were aborted at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;
   /// Jobs whose workload reported a fault, or whose memory could not be loaded.
   std::uint64_t failed = 0;
@@ -62,17 +63,18 @@ struct TaskReport {
   std::optional<Errc> failure;
   /// Jobs in progress, and releases that were due but had no job yet, when the run ended.
   std::uint64_t unfinished = 0;
-  /// Jobs whose device part executed concurrently with that of another task ([device] co_run). Absent: the task's jobs
-  /// never co-run.
+  /// Jobs whose device part executed concurrently with a device part of another task ([device] co_run). Absent: the
+  /// task's jobs never co-run.
   std::optional<std::uint64_t> paired;
-  /// How often jobs were preempted on the device between two segments. Absent: the device part is one segment.
+  /// The number of times that jobs were preempted on the device between two segments. Absent: the device part is one
+  /// segment.
   std::optional<std::uint64_t> preempted;
   /// Response times: from the nominal release to the end of the job.
   DurationStatistics response;
-  /// Times from the nominal release until the thread runs.
+  /// Times from the nominal release until the job's thread runs.
   DurationStatistics release_latency;
-  /// Times from the oldest sampling instant of a job's inputs to its nominal release. Inputs sampled after the release
-  /// are not counted. The difference of the maximum and the minimum is the release jitter of the source. The bound is
+  /// Times from the oldest sampling instant of a job's inputs to the job's nominal release. Inputs that were sampled
+  /// after the release are not counted. The maximum minus the minimum is the release jitter of the source. The bound is
   /// Task::input_delay.
   MeasuredTimes input_delay;
   /// The longest execution of each part.
@@ -80,8 +82,8 @@ struct TaskReport {
   /// The WCETs that the plan relies on, and the number of parts that took longer.
   Wcet wcet;
   PartCounts above_wcet;
-  /// The parts above their WCET during or after whose execution the hypervisor was seen to have stolen time from their
-  /// core. The stolen time may be the reason, but it may also have hit another part.
+  /// The parts above their WCET for which a hypervisor stole time from their core during or just after the execution.
+  /// The stolen time may be the reason for the excess, but it may also have hit another part.
   PartCounts above_wcet_stolen;
   /// The execution time of each part in the warm-up job, which runs before the first job.
   Wcet warm_up;
@@ -94,7 +96,7 @@ struct TaskReport {
 struct ChainReport {
   using Measured = MeasuredTimes;
   std::string name;
-  /// True if times count from the sampling of the first task's input (PlannedChain::input_delay).
+  /// True if times begin at the sampling of the first task's input (PlannedChain::input_delay).
   bool from_sampling = false;
   Measured reaction, age, reduced_age;
   [[nodiscard]] std::uint64_t violations() const {
@@ -117,44 +119,44 @@ struct SchedulingClass {
   friend bool operator==(const SchedulingClass&, const SchedulingClass&) = default;
 };
 [[nodiscard]] RTEXEC_API std::string_view name(SchedulingClass::Kind value) noexcept;
-/// Returns "FIFO 90", "DEADLINE 2ms/10ms" or "OTHER".
+/// Returns the class as text: "FIFO 90", "DEADLINE 2ms/10ms" or "OTHER".
 [[nodiscard]] RTEXEC_API std::string to_string(const SchedulingClass& value);
 
 struct ThreadReport {
   std::string name;
   int kernel_id = 0;
   SchedulingClass scheduling;
-  /// Minor and major page faults after the start. They are not counted for the host device's copy engines, which cause
-  /// page faults by mapping chunks.
+  /// Minor and major page faults after the start. The host device's copy engines cause page faults by mapping chunks,
+  /// so their page faults are not counted.
   long page_faults = 0;
 };
 
 /// The device of a run, and its memory after all tasks were placed on it.
 struct DeviceReport {
   std::string name;
-  /// The device memory that this run uses, its context included.
+  /// The device memory that this run uses, including its context.
   Bytes used;
-  /// The device memory that was used by opening the device.
+  /// The device memory that was taken by opening the device.
   Bytes context;
-  /// The demand of the plan: constants, state and the shared scratch, in whole chunks.
+  /// The device memory that the plan needs: constants, state and the shared scratch memory, in whole chunks.
   Bytes demand;
-  /// The memory that the tasks would use if each allocated its own.
+  /// The memory that the tasks would use if each task allocated all of its memory separately.
   Bytes separate;
 };
 
 /// The memory that was swapped since the start.
 struct SwapReport {
   SwapPolicy policy = SwapPolicy::pipelined;
-  /// The store of swapped chunks, and how chunks are copied to it, in words.
+  /// The store of swapped chunks, and the method by which chunks are copied to it, in words.
   std::string store;
-  /// The slower method that the store uses, and why a faster one is not possible, in lines. Empty: the fastest method
-  /// is possible.
+  /// The slower method that the store uses, and the reason why a faster method is not possible, in lines. Empty: the
+  /// store uses the fastest method.
   std::string fallback;
   /// Bytes that were copied.
   Bytes in, out;
-  /// Bytes that were not copied out because they were unchanged.
+  /// Bytes that were not copied out because their contents were unchanged.
   Bytes skipped;
-  /// Bytes that were not copied out because they were constant.
+  /// Bytes that were not copied out because they were constants.
   Bytes dropped;
   /// The number of chunks that were loaded or evicted, in total.
   std::uint64_t operations = 0;
@@ -171,43 +173,44 @@ template <class Value> struct Percentiles {
 /// A domain of bandwidth regulation: a core, or a cluster of cores that share one counter.
 struct DomainReport {
   std::vector<unsigned> cores;
-  /// The text by which the counter describes itself.
+  /// The description of the counter: its back end and its events.
   std::string counter;
   /// The number of bytes that one event represents.
   Bytes line{64};
-  /// The planned budget. Absent: there is none. Budgets of best-effort cores are in force only at the times that the
-  /// key `while` selects (RegulateWhile).
+  /// The planned budget. Absent: there is no budget. Budgets of best-effort cores are in force only at the times that
+  /// the key `while` selects (RegulateWhile).
   std::optional<Bandwidth> budget;
   /// Cache lines counted since the start. If writes are not counted separately, `reads` contains all lines
   std::uint64_t reads = 0, writes = 0;
   std::uint64_t periods = 0;
-  /// Regulation periods in which the regulating thread did not run, because other threads occupied the core.
+  /// Regulation periods in which the regulating thread did not run, because other threads occupied its core.
   std::uint64_t missed_periods = 0;
   /// Periods in which the core was throttled.
   std::uint64_t throttled_periods = 0;
   Duration throttled{0};
   /// The excess of counted over allowed cache lines, in periods in which the budget was used up.
   Percentiles<std::uint64_t> overshoot;
-  /// The delay with which the regulating thread ran at the beginning of a period.
+  /// The delay of the regulating thread at the beginning of a period.
   Percentiles<Duration> late;
-  /// Overflows of the counter that the kernel did not signal, and that regulation found by reading the counter.
+  /// Overflows of the counter that the kernel did not signal, and that the regulating thread found by reading the
+  /// counter.
   std::uint64_t lost_overflows = 0;
-  /// True if the counter failed. From then on the domain was not regulated.
+  /// True if the counter failed. After the failure the domain was not regulated.
   bool lost = false;
 };
 
 /// The counts of one source or sink of a task since the start.
 struct ChannelReport {
   std::string task;
-  /// The name: "image from v4l2:/dev/video0", "file:results".
+  /// The channel's name: "image from v4l2:/dev/video0", "file:results".
   std::string name;
   /// True if the channel is a source, false if it is a sink.
   bool input = false;
   /// Jobs that got new values from this source, or whose results this sink accepted.
   std::uint64_t moved = 0;
-  /// Jobs for which this source had no new value, whatever `on_stale` made of them.
+  /// Jobs for which this source had no new value, for any value of `on_stale`.
   std::uint64_t stale = 0;
-  /// Jobs whose results this sink could not accept for lack of room, or accepted but could not write.
+  /// Jobs whose results this sink refused because it was full, or accepted but could not write.
   std::uint64_t dropped = 0;
   /// The last failure of the channel, and its remedy. Empty: no failure.
   std::string failure;
@@ -216,25 +219,26 @@ struct ChannelReport {
 /// The regulation of the cores' memory bandwidth.
 struct BandwidthReport {
   Duration period{0};
-  /// The limit of best-effort cores. If the set has [bandwidth] slowdown, it is the last limit that the closed loop
-  /// set.
+  /// The limit of best-effort cores. If the set has [bandwidth] slowdown, a closed loop adjusts the limit, and this is
+  /// its last value.
   std::optional<Bandwidth> limit;
-  /// The counts of each domain since the start, the warm-up included.
+  /// The counts of each domain since the start, including the warm-up.
   std::vector<DomainReport> domains;
-  /// Texts that say how each domain is counted and throttled, and what limits the guarantee.
+  /// The methods by which each domain is counted and throttled, and the limits of the guarantee, in words.
   std::vector<std::string> reasons;
 };
 
-/// The page in which `rtexec top` saw the run. If the page cannot be made, the run continues without it.
+/// The page from which `rtexec top` reads the state of the run. If the page cannot be made, the run continues without
+/// it.
 struct StatusPageReport {
   std::string file;
-  /// The reason why there was no page. Empty: there was one.
+  /// The reason why there was no page. Empty: there was a page.
   std::string failure;
 };
 
-/// The fault after which the device could not be used any more, which ended the run.
+/// The fault that made the device unusable and ended the run.
 struct DeviceFaultReport {
-  /// The task whose job met the fault.
+  /// The task whose job caused or detected the fault.
   std::string task;
   std::uint64_t job = 0;
   std::string what;
@@ -252,7 +256,7 @@ struct FlightReport {
     std::string reason;
   };
   std::vector<Snapshot> snapshots;
-  /// The number of further snapshots that were triggered but not written.
+  /// The number of further snapshots that were requested but not written.
   std::uint64_t left_out = 0;
 };
 
@@ -268,19 +272,19 @@ enum class StopCause {
   wcet_exceeded,
   /// The device was lost.
   device_fault,
-  /// An error in rtexec: the executive no longer knows the true state of the device's work.
+  /// An internal error of rtexec: the executive no longer knows the true state of the device's work.
   driver_fault,
 };
 [[nodiscard]] RTEXEC_API std::string_view name(StopCause value) noexcept;
 
 struct Stop {
   StopCause cause = StopCause::none;
-  /// The task that overran, that exceeded its WCET, or whose job met the fault.
+  /// The task whose job overran, exceeded its WCET, or had the fault.
   std::string task;
   friend bool operator==(const Stop&, const Stop&) = default;
 };
-/// Returns "duration", "request", "overrun of front", "WCET exceeded by front" or "device fault in task 'front'"; empty
-/// for none.
+/// Returns the reason as text: "duration", "request", "overrun of front", "WCET exceeded by front" or "device fault in
+/// task 'front'". Returns an empty text for `none`.
 [[nodiscard]] RTEXEC_API std::string to_string(const Stop& value);
 
 /// The clock rate of a core or the device, read before the run and twice a second during it.
@@ -288,14 +292,14 @@ struct ClockReport {
   /// The name of the clock: "core 3", "device", "device memory".
   std::string of;
   Frequency lowest, highest;
-  /// The causes of throttling that were seen: "power", "temperature", "the hardware's brake".
+  /// The observed causes of throttling: "power", "temperature", "the hardware's brake".
   std::vector<std::string> limits;
   /// True if there was no throttling, and the rate varied by at most 2 %, the accuracy of its measurement.
   [[nodiscard]] RTEXEC_API bool steady() const noexcept;
 };
 
-/// The time that the hypervisor stole from a core: the core had work, but the hypervisor did not run it. Read twice a
-/// second.
+/// The time that the hypervisor stole from a core: the core had work, but the hypervisor did not run the core. Read
+/// twice a second.
 struct StolenReport {
   unsigned core = 0;
   Duration time{0};
@@ -307,40 +311,40 @@ struct Report {
   /// The chains of the task set.
   std::vector<ChainReport> chains;
   std::vector<ThreadReport> threads;
-  /// The device and its memory. Absent before the start.
+  /// The device and its memory. Absent before the start of the run.
   std::optional<DeviceReport> device;
-  /// The swap traffic. Absent: the plan swaps nothing.
+  /// The copied and dropped memory of swapping. Absent: the plan swaps no memory.
   std::optional<SwapReport> swap;
-  /// The clocks of the cores that execute parts, and of the device, as far as they are known. On virtual machines no
-  /// clock is known.
+  /// The known clocks of the cores that execute parts, and of the device. On virtual machines no clock is known.
   std::vector<ClockReport> clocks;
-  /// The cores from which the hypervisor stole time, among those that execute parts or serve the device.
+  /// The cores from which the hypervisor stole time. Only cores that execute parts or serve the device are listed.
   std::vector<StolenReport> stolen;
-  /// The sources and sinks that the task set or the program names, except noise and input files.
+  /// The sources and sinks in the task set or of the program, except noise and input files.
   std::vector<ChannelReport> channels;
-  /// The regulation of memory bandwidth. Absent: the set has no limit.
+  /// The regulation of memory bandwidth. Absent: the set has no bandwidth limit.
   std::optional<BandwidthReport> bandwidth;
   std::optional<DeviceFaultReport> device_fault;
   /// The requirements that the machine could not fulfil.
   std::vector<std::string> degraded;
-  /// The trace statistics; the recorder fills them in.
+  /// The trace statistics. Set by the trace recorder.
   std::optional<TraceReport> trace;
-  /// The snapshots of a flight recorder; the recorder fills them in.
+  /// The snapshots of a flight recorder. Set by the flight recorder.
   std::optional<FlightReport> flight;
-  /// The status page of a run that was started.
+  /// The status page of the run. Absent: the run was not started.
   std::optional<StatusPageReport> status_page;
-  /// Misses and WCET excesses for which no callback was called, because they came too fast or a callback had thrown.
+  /// Misses and WCET excesses for which no callback was called, because they came too fast or because a callback had
+  /// thrown.
   std::uint64_t lost_callbacks = 0;
-  /// The exception that a callback threw; callbacks are not called afterwards. Empty: none.
+  /// The exception that a callback threw. Afterwards no callback is called. Empty: no exception.
   std::string callback_failure;
   Stop stopped_by;
   /// True if every real-time task met all its deadlines.
   [[nodiscard]] RTEXEC_API bool deadlines_kept() const;
-  /// True if no response time exceeded the promised bound.
+  /// True if no response time exceeded its promised bound.
   [[nodiscard]] RTEXEC_API bool bounds_kept() const;
 };
 
-/// A job that ended late, was abandoned or failed.
+/// A job that ended late, was aborted or failed.
 struct Miss {
   /// The index of the task in the task set.
   std::size_t task = 0;
@@ -364,26 +368,27 @@ struct JobRecord {
   /// The index of the task in the task set.
   std::size_t task = 0;
   std::uint64_t number = 0;
-  /// The instant of its nominal release.
+  /// The instant of the job's nominal release.
   Instant nominal{};
-  /// The instant at which its first CPU part had ended.
+  /// The instant at which the job's first CPU part ended.
   Instant requested{};
-  /// The instants at which its execution on the device began and ended; equal if it did not execute there.
+  /// The instants at which the job's execution on the device began and ended. They are equal if the job did not execute
+  /// there.
   Instant device_begin{}, device_end{};
-  /// True if the job's device part co-ran with that of another job.
+  /// True if the job's device part co-ran with a device part of another job.
   bool concurrent = false;
   Instant end{};
-  /// The execution time of each part, unknown for simulated jobs. For CPU parts it is processor time. For the device
-  /// part it is the time by the device's own clock if it has one, else the time from begin to end.
+  /// The execution time of each part, unknown for simulated jobs. The time of a CPU part is processor time. The time of
+  /// the device part is measured by the device's own clock; without such a clock, it is the time from begin to end.
   Wcet executed{};
   /// True if TaskReport counts the job as missed.
   bool missed = false;
-  /// The reason why the job failed; `cancelled` if it was abandoned, or withdrawn because the run ended.
+  /// The reason why the job failed. `cancelled`: the job was aborted, or withdrawn because the run ended.
   std::optional<Errc> failure;
 };
 
 struct JobRecords {
-  /// The records, task after task; those of a task are in the order of its jobs.
+  /// The records, ordered by task, and for each task by job number.
   std::vector<JobRecord> jobs;
   /// The number of jobs whose records were not kept.
   std::uint64_t lost = 0;

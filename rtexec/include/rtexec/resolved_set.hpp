@@ -1,5 +1,5 @@
-// A task set in which every setting that it left to its board and machine is settled. Planning, placement and execution
-// read their settings only from here. Plain values, owned by whoever holds the struct.
+// A task set in which every setting that depends on the board or the machine has a value. Planning, placement and
+// execution read their settings only from here. Plain values, owned by the holder of the struct.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -14,7 +14,7 @@ namespace rtexec {
 struct ResolvedSet {
   /// The task set. Its executive.threads is `fifo` or `deadline`, never `automatic`.
   TaskSet tasks;
-  /// The board as its file describes it. A capacity that only the device knows is filled in.
+  /// The board, from its file. If only the device knows its capacity, the capacity is filled in.
   Board board;
   MachineFacts machine;
   /// The core of the compute engine's thread.
@@ -23,7 +23,7 @@ struct ResolvedSet {
   unsigned service_core = 0;
   /// The unit of physical device memory.
   Bytes chunk{0};
-  /// The file that swapped chunks go to. Empty: host memory.
+  /// The file to which chunks are swapped. Empty: host memory.
   std::filesystem::path store;
 };
 

@@ -1,5 +1,5 @@
-// Functions that can fail at run time return Result<T>. It holds the value, or an Error that says what failed, where,
-// why, and what to do. Real-time paths use Status, which carries a code only and never allocates.
+// Functions that can fail at run time return Result<T>: either a value, or an Error that says what failed, where, why,
+// and what to do. Real-time code uses Status, which contains only a code and never allocates.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -33,7 +33,7 @@ struct Error {
   std::string what; // one or more full lines, ready to be shown to the user
 };
 
-/// Constructs a failed Expected: `return Unexpected(error);`.
+/// A failed Expected, for return statements: `return Unexpected(error);`.
 template <class E> class Unexpected {
  public:
   explicit constexpr Unexpected(E error) : error_(std::move(error)) {}
@@ -46,8 +46,8 @@ template <class E> class Unexpected {
   E error_;
 };
 
-/// A value or an error, like std::expected, which some supported compilers lack. If it holds an error, access to the
-/// value by `*` or `->` is undefined behaviour, and value() throws std::bad_variant_access.
+/// A value or an error, like std::expected, which some supported compilers lack. If the object contains an error,
+/// access to the value by `*` or `->` is undefined behaviour, and value() throws std::bad_variant_access.
 template <class T, class E> class [[nodiscard]] Expected {
  public:
   using value_type = T;
@@ -96,7 +96,7 @@ template <class T, class E> class [[nodiscard]] Expected {
   std::variant<T, Unexpected<E>> content_;
 };
 
-/// An Expected without a value: success, or an error.
+/// An Expected without a value: either success or an error.
 template <class E> class [[nodiscard]] Expected<void, E> {
  public:
   using value_type = void;
@@ -132,12 +132,12 @@ using Status = Expected<void, Errc>;
   return Unexpected(Error{code, std::move(what)});
 }
 
-/// Returns the process exit code that the command line documents for `code`.
+/// Returns the process's exit code for `code`, which the help of the command line documents.
 [[nodiscard]] RTEXEC_API int exit_code(Errc code);
-/// Returns the name for messages: "bad input", "refused", ...
+/// Returns the name of the code for messages: "bad input", "refused", ...
 [[nodiscard]] RTEXEC_API const char* name(Errc code);
 
-/// Prints any enumeration of the library by its name().
+/// Prints the name() of a value of any enumeration of the library.
 template <class Enum>
 requires std::is_enum_v<Enum>
 auto operator<<(std::ostream& out, Enum value) -> decltype(out << name(value)) { return out << name(value); }

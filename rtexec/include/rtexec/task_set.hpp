@@ -1,7 +1,7 @@
-// The task set of one TOML file. Plain values, owned by whoever holds the struct; validated by the reader, or by
-// validate() if they were filled in code.
+// The task set of one TOML file. Plain values, owned by the holder of the struct. The reader validates them; validate()
+// validates values that code has set.
 //
-// Functions are thread-safe, may allocate, and report failures as results. The only exception that they throw is
+// Functions are thread-safe, may allocate, and return failures as results. The only exception that they throw is
 // std::bad_alloc.
 #pragma once
 
@@ -21,15 +21,15 @@
 
 namespace rtexec {
 
-/// The layers of a synthetic task's device part, each of which can be a segment of its own.
+/// The layers of a synthetic task's device part. Each layer can be a segment.
 struct SyntheticLayers {
-  /// The number of layers if `times` is empty, at least 1. They then have equal lengths.
+  /// The number of layers, at least 1. Used only if `times` is empty. All layers then have equal lengths.
   std::uint32_t count = 1;
   /// The length of each layer. The sum of all lengths is the WCET of the device part.
   std::vector<Duration> times{};
   [[nodiscard]] std::size_t number() const { return times.empty() ? count : times.size(); }
-  /// Returns the length of each layer, if the device part has this WCET. With equal lengths the last layer gets the
-  /// remainder of the division.
+  /// Returns the length of each layer for a device part with the WCET `wcet`. If the lengths are equal, the last layer
+  /// also gets the remainder of the division.
   [[nodiscard]] std::vector<Duration> of(Duration wcet) const {
     if (!times.empty()) return times;
     std::vector<Duration> equal(count, wcet / count);
@@ -41,16 +41,17 @@ struct SyntheticLayers {
 
 /// One input tensor of a task.
 struct TaskInput {
-  /// The tensor's name. Empty: the task has one input, and this is it.
+  /// The name of the tensor. Empty: the only input of the task.
   std::string tensor;
   SourceKind source = SourceKind::noise;
-  /// The source's address. files: a path, resolved against the folder of the TOML file; camera: its device file;
-  /// iceoryx: "SERVICE/INSTANCE/EVENT"; task: "NAME/TENSOR", or "NAME" if that task has one output.
+  /// The source's address. files: a path, resolved against the folder of the TOML file; camera: the camera's device
+  /// file; iceoryx: "SERVICE/INSTANCE/EVENT"; task: "NAME/TENSOR", or "NAME" if that task has only one output.
   std::string from;
   OnStale on_stale = OnStale::reuse;
-  /// The size of a camera's pictures; the camera's nearest size is used. Absent: the size is that of the tensor.
+  /// The size of a camera's pictures. The nearest size that the camera supports is used. Absent: the size of the
+  /// tensor.
   std::optional<PictureSize> size{};
-  /// The format of a camera's pictures. Absent: the first format of PixelFormat, in its order, that the camera has.
+  /// The format of a camera's pictures. Absent: the first format in the order of PixelFormat that the camera supports.
   std::optional<PixelFormat> format{};
   /// The time between two pictures of a camera. Absent: the camera's default.
   std::optional<Duration> interval{};
@@ -60,11 +61,11 @@ struct TaskInput {
 
 /// One output tensor of a task, or all of them.
 struct TaskOutput {
-  /// The tensor's name; "detections": the boxes of a detector, six numbers each. Empty: all outputs.
+  /// The name of the tensor. "detections": the boxes of a detector, six numbers for each box. Empty: all outputs.
   std::string tensor;
   SinkKind sink = SinkKind::none;
-  /// The sink's address. files: a folder, resolved against the folder of the TOML file and created if needed; iceoryx:
-  /// "SERVICE/INSTANCE/EVENT".
+  /// The sink's address. files: a folder, resolved against the folder of the TOML file and created if necessary;
+  /// iceoryx: "SERVICE/INSTANCE/EVENT".
   std::string to;
 };
 
@@ -72,90 +73,94 @@ struct Task {
   std::string name;
   WorkloadKind workload = WorkloadKind::dnn;
   /// The back end of a dnn task (<rtexec/backend.h>). Empty or "rtexec": the built-in engine. A name: the shared object
-  /// librtexec-backend-NAME.so. With a '/': the path of a shared object, resolved like `model`.
+  /// librtexec-backend-NAME.so. A text with a '/': the path of a shared object, resolved like `model`.
   std::string backend;
-  /// The ONNX file of a dnn task, or another file that its back end reads, resolved against the folder of the TOML
-  /// file.
+  /// The ONNX file of a dnn task, or another file that the task's back end reads. Resolved against the folder of the
+  /// TOML file.
   std::filesystem::path model;
-  /// The input of a dnn task: a picture, a folder of pictures or a .npy file. Empty: seeded noise.
+  /// The input of a dnn task: a picture, a folder of pictures or a .npy file. Empty: pseudo-random noise with a fixed
+  /// seed.
   std::filesystem::path input;
-  /// The sources of inputs and sinks of outputs. A tensor that is not listed here gets noise, or has no sink.
+  /// The sources of inputs and the sinks of outputs. An input that is not listed gets noise. An output that is not
+  /// listed has no sink.
   std::vector<TaskInput> inputs;
   std::vector<TaskOutput> outputs;
-  /// All dimensions of a dnn task's inputs, by input name, if the model leaves some of them open.
+  /// All dimensions of a dnn task's inputs, by input name. Needed if the model leaves some dimensions open.
   std::map<std::string, std::vector<std::int64_t>> shape;
-  /// Constant inputs of a dnn task, by input name: all elements in row-major order, or one number for all elements.
-  /// They have no source.
+  /// Constant inputs of a dnn task, by input name: all elements in row-major order, or one number for all elements. A
+  /// constant input has no source.
   std::map<std::string, std::vector<double>> constant;
-  /// Recurrent state of a dnn task, as pairs of an input's and an output's name. In each job the input gets the output
-  /// of the previous job. The first job gets zeros.
+  /// Recurrent state of a dnn task: pairs of an input's name and an output's name. In each job the input gets the
+  /// previous job's output. In the first job the input is zero.
   std::map<std::string, std::string> state;
   /// The arithmetic of a dnn task on a GPU.
   Precision precision = Precision::fp32;
-  /// The shared object that makes the workload of a custom task. Empty: a program gives the workload.
+  /// The shared object that makes the workload of a custom task. Empty: a program provides the workload.
   std::filesystem::path library;
-  /// A text that is passed to the shared object of a custom task, or to the back end of a dnn task.
+  /// A text for the shared object of a custom task, or for the back end of a dnn task.
   std::string arguments;
-  /// The time between two releases. If triggers release the task, and not a timer, it is the shortest such time.
+  /// The time between two releases. If triggers release the task instead of a timer, the minimum time between two
+  /// releases.
   Duration period{0};
   Trigger trigger = Trigger::timer;
-  /// The task whose jobs release this task when they end (Trigger::after). In a chain with Communication::let a job
-  /// ends at its deadline.
+  /// The task whose jobs release this task when they end (Trigger::after). In a chain with Communication::let, a job
+  /// ends at its deadline for this purpose.
   std::string after;
   /// The relative deadline, at most the period.
   Duration deadline{0};
-  /// The instant of the first release, counted from the start.
+  /// The time from the start to the first release.
   Duration offset{0};
-  /// The longest time from the sampling of a job's input to the job's release; an assumption of the bounds. Bounds of
-  /// chains that begin with this task then count from the sampling. Absent: the delay is unknown, and those bounds
-  /// count from the release.
+  /// The maximum time from the sampling of a job's input to the job's release, an assumption of the bounds. If it is
+  /// set, the bounds of chains that begin with this task count from the sampling. Absent: the time is unknown, and
+  /// these bounds count from the release.
   std::optional<Duration> input_delay;
-  /// The core that runs the CPU parts. Absent: the plan chooses one.
+  /// The core that runs the CPU parts. Absent: the plan chooses the core.
   std::optional<unsigned> core;
-  /// The explicit priority: 1 to 99, larger is more urgent, unique. Needed only if priorities are explicit.
+  /// The explicit priority: 1 to 99; a larger number is more urgent; unique. Required only if priorities are explicit.
   std::optional<int> priority;
   Criticality criticality = Criticality::real_time;
   OnOverrun on_overrun = OnOverrun::skip;
   OnWcetExceeded on_wcet_exceeded = OnWcetExceeded::tell;
   MemoryPolicy memory_policy = MemoryPolicy::device;
-  /// Worst-case execution times. Absent: they are taken from the profile file.
+  /// Worst-case execution times. Absent: they are read from the profile file.
   std::optional<Wcet> wcet;
-  /// The longest device part while another job co-runs (DeviceOptions::co_run). Absent: the task's jobs never co-run.
+  /// The maximum length of the device part while another job co-runs (DeviceOptions::co_run). Absent: the task's jobs
+  /// never co-run.
   std::optional<Duration> wcet_beside;
-  /// The part of `wcet_beside` in which the device part only waits for pages of memory. It is for tasks under managed
-  /// memory (M) or mapped host memory (H). A co-running job under device memory (D) executes during these waits.
+  /// The part of `wcet_beside` in which the device part only waits for pages of memory. For tasks under managed memory
+  /// (M) or mapped host memory (H). A co-running job under device memory (D) executes during these waits.
   std::optional<Duration> mapping_idle;
-  /// The maximum number of segments of the device part. 1: it is not cut. Absent: the plan cuts it as far as other
-  /// tasks need that.
+  /// The maximum number of segments of the device part. 1: the device part is not cut. Absent: the plan cuts the device
+  /// part as far as other tasks require.
   std::optional<std::uint32_t> segments;
-  /// The preemption class. 0: the top class, which means that the task's jobs go first whenever a segment of another
-  /// job ends. Otherwise the level; smaller is more urgent. Absent: the plan chooses.
+  /// The preemption class. 0: the top class. The jobs of a top-class task execute first whenever a segment of another
+  /// job ends. Larger values: levels; a smaller level is more urgent. Absent: the plan chooses the class.
   std::optional<std::uint32_t> device_class;
   Constants constants = Constants::automatic;
-  /// The number of chunks of the ring: the device memory that streamed constants are loaded into, again and again
+  /// The number of chunks of the ring. The ring is the device memory that is reused for streamed constants
   /// (Constants::streamed). Absent: the plan decides.
   std::optional<std::uint32_t> stream_chunks;
-  /// All of the task's device memory. Required for a synthetic task. For a dnn task it is at least the demand of its
-  /// network.
+  /// All device memory of the task. Required for a synthetic task. For a dnn task the footprint is at least the demand
+  /// of its network.
   std::optional<Bytes> footprint;
-  /// The size of the part of the footprint that may be swapped. Absent: all of it.
+  /// The size of the part of the footprint that may be swapped. Absent: the whole footprint.
   std::optional<Bytes> swappable;
-  /// The class of a synthetic task's swappable memory, or of the memory by which the footprint of another task exceeds
-  /// its network's demand.
+  /// The class of a synthetic task's swappable memory. For other tasks, the class of the memory by which the footprint
+  /// exceeds the network's demand.
   MemoryClass memory_class = MemoryClass::state;
-  /// The size of the task's memory that takes part in swapping. Absent: the plan decides.
+  /// The size of the task's memory that is swapped. Absent: the plan decides.
   std::optional<Bytes> swap_volume;
   /// The part of the swap volume that is on the device at the start. Absent: as much as fits; the tasks get chunks in
-  /// turn.
+  /// their order.
   std::optional<Bytes> resident;
-  /// The layers of a synthetic task's device part. Absent: one.
+  /// The layers of a synthetic task's device part. Absent: one layer.
   std::optional<SyntheticLayers> layers;
-  /// The memory of a synthetic task that must survive between two layers, in addition to the footprint.
+  /// The memory of a synthetic task whose contents must survive between two layers, in addition to the footprint.
   Bytes live{0};
   /// The maximum number of bytes that the first CPU part moves to and from memory. A traffic task moves exactly this
-  /// number.
+  /// number of bytes.
   std::optional<Bytes> traffic_before;
-  /// The same for the last CPU part.
+  /// The maximum number of bytes that the last CPU part moves to and from memory.
   std::optional<Bytes> traffic_after;
   /// The access pattern of a traffic task.
   TrafficPattern pattern = TrafficPattern::write;
@@ -170,15 +175,16 @@ struct Task {
   [[nodiscard]] bool real_time() const noexcept { return criticality == Criticality::real_time; }
 };
 
-/// A chain: a list of tasks through which data travel from a sensor to an actuator.
+/// A chain: a sequence of tasks through which data flow from a sensor to an actuator.
 struct Chain {
   std::string name;
-  /// The tasks, in the order of the data flow.
+  /// The tasks, in the order in which data flow.
   std::vector<std::string> tasks;
   Communication communicate = Communication::immediate;
-  /// The limit of the time from an event to the output that reacts to it. Absent: no limit.
+  /// The limit of the time from an event to the output that depends on the event. Absent: no limit.
   std::optional<Duration> max_reaction;
-  /// The limit of the age of the data from which an output in use was made. Absent: no limit.
+  /// The limit of the age of data: the age of the data from which an output was made, while the output is in use.
+  /// Absent: no limit.
   std::optional<Duration> max_age;
 };
 
@@ -189,10 +195,10 @@ struct ExecutiveOptions {
   std::optional<Duration> duration;
   bool allow_degraded = false;
   ThreadPolicy threads = ThreadPolicy::automatic;
-  /// True if the run keeps its cores out of idle states. This shortens wake-ups and costs power.
+  /// True if the run keeps its cores out of idle states. This shortens wake-ups and increases power consumption.
   bool keep_awake = false;
-  /// True if the run locks the board's clocks (CPU, GPU, memory) at the highest rate that the power mode allows. They
-  /// are restored afterwards.
+  /// True if the run locks the board's clocks (CPU, GPU, memory) at the highest rate that the power mode allows. The
+  /// clocks are restored after the run.
   bool lock_clocks = false;
   /// The file of measured WCETs. Default: the TOML file's name, with ".profile.toml".
   std::filesystem::path profile;
@@ -209,18 +215,18 @@ struct SwapCostOptions {
 inline constexpr std::uint32_t max_launch_ahead = 3;
 
 struct DeviceOptions {
-  /// The device memory that is used, at most the board's. Absent: all of it.
+  /// The device memory that the set uses, at most the board's capacity. Absent: all memory of the device.
   std::optional<Bytes> capacity;
   /// The unit of physical device memory. Absent: the board's default.
   std::optional<Bytes> chunk;
-  /// How the engines' threads wait for a GPU.
+  /// The method by which the engines' threads wait for a GPU.
   Completion completion = Completion::block;
-  /// True if a job under device memory (D) may execute while another job, under managed (M) or mapped host memory (H),
-  /// waits for pages. All memory must fit.
+  /// True if a job under device memory (D) may execute while a job under managed memory (M) or mapped host memory (H)
+  /// waits for pages. All memory must then fit into the device.
   bool co_run = false;
-  /// The number of segments of a job that are submitted ahead while one executes, at most `max_launch_ahead`. This
-  /// shortens the time between two segments, but a preempting job must then wait for the segments that were submitted
-  /// ahead. Absent: the plan decides.
+  /// The number of segments of a job that are submitted ahead while a segment executes, at most `max_launch_ahead`.
+  /// Submitting ahead shortens the time between two segments, but a preempting job must wait for the segments that were
+  /// submitted ahead. Absent: the plan decides.
   std::optional<std::uint32_t> launch_ahead;
   /// The objective by which automatic memory policies are chosen.
   MemoryObjective memory_objective = MemoryObjective::max_slack;
@@ -229,52 +235,52 @@ struct DeviceOptions {
 
 /// The store of swapped chunks.
 struct SwapStore {
-  /// The file that chunks are copied to. Empty: page-locked host memory.
+  /// The file to which chunks are copied. Empty: page-locked host memory.
   std::filesystem::path file;
 };
 
 struct SwapOptions {
   SwapPolicy policy = SwapPolicy::pipelined;
-  /// The store of swapped chunks. Absent: host memory, or a file if the device has no memory of its own
-  /// (Board::unified_memory).
+  /// The store of swapped chunks. Absent: host memory. If the device has no memory of its own (Board::unified_memory),
+  /// absent means a file.
   std::optional<SwapStore> store;
   SwapCandidates candidates = SwapCandidates::constants_first;
-  /// True if an evicted chunk of state is copied out only if it has changed: if its digest differs from that of the
-  /// stored copy.
+  /// True if an evicted chunk of state is copied out only if its contents have changed. Contents have changed if their
+  /// digest differs from the digest of the stored copy.
   bool skip_unchanged = false;
   /// True if the digest of each chunk is checked after it was loaded.
   bool verify = false;
 };
 
 /// The regulation of the cores' memory bandwidth (rtexec/docs/user-guide/bandwidth-budgets.md). Bandwidth is regulated
-/// if any limit is given.
+/// if any limit is set.
 struct BandwidthOptions {
-  /// The period of the budgets.
+  /// The regulation period: the period of the budgets.
   Duration period{std::chrono::milliseconds(1)};
   /// The budget of each best-effort core at the times that `regulate_while` selects. Absent: unlimited.
   std::optional<Bandwidth> best_effort;
   RegulateWhile regulate_while = RegulateWhile::device_works;
-  /// True if cores donate to others the part of their budget that they are predicted not to use.
+  /// True if each core lends other cores the part of its budget that it is predicted not to use.
   bool reclaim = false;
   BandwidthSharing sharing = BandwidthSharing::none;
   Overshoot overshoot = Overshoot::carry;
-  /// The maximum slowdown of device executions, for which a closed loop adjusts the limit of best-effort cores.
-  /// `best_effort` is then the initial limit. Absent: the limit is constant.
+  /// The maximum slowdown of device executions. If it is set, a closed loop adjusts the limit of best-effort cores to
+  /// keep it, and `best_effort` is the initial limit. Absent: the limit is constant.
   std::optional<double> slowdown;
-  /// The lowest limit that this closed loop sets.
+  /// The minimum limit that this closed loop sets.
   Bandwidth floor{10'000'000};
   CounterBackEnd counter = CounterBackEnd::automatic;
   /// The event that counts memory traffic. Empty: the board's event.
   std::string event;
 };
 
-/// The budget of one core, always in force.
+/// The budget of one core, which is always in force.
 struct CoreBudget {
   unsigned core = 0;
   Bandwidth budget{0};
 };
 
-/// Files that `rtexec run` writes, unless its command line names other files. Empty: no file.
+/// Files that `rtexec run` writes, unless its command line names other files. Empty: the file is not written.
 struct OutputOptions {
   /// The folder of an LTTng trace, new or empty.
   std::filesystem::path trace;
@@ -285,7 +291,7 @@ struct OutputOptions {
 };
 
 struct TaskSet {
-  /// The file that the set was read from. Empty: it was built in code.
+  /// The file from which the set was read. Empty: code built the set.
   std::filesystem::path file;
   std::string board = "host";
   ExecutiveOptions executive;
@@ -296,20 +302,21 @@ struct TaskSet {
   std::vector<Task> tasks;
   std::vector<Chain> chains;
   OutputOptions output;
-  /// Warnings of the reader, one line each: what the next release will refuse. Empty: the file needs no change.
+  /// Warnings of the reader, one line each: settings that the next release will refuse. Empty: the file needs no
+  /// change.
   std::vector<std::string> warnings;
   [[nodiscard]] bool regulated() const { return bandwidth.best_effort || bandwidth.slowdown || !core_budgets.empty(); }
 };
 
-/// Reads and validates a task set. Returns bad_input with every error of the file; each error has its line, column and
-/// value. Relative paths are resolved against the file's folder; models and inputs that it names must exist.
+/// Reads and validates a task set. Returns bad_input with all errors of the file; each error has its line, column and
+/// value. Relative paths are resolved against the file's folder. The models and inputs that the file names must exist.
 [[nodiscard]] RTEXEC_API Result<TaskSet> read_task_set(const std::filesystem::path& file);
-/// Parses a task set from text; `file` names it in messages, and its folder resolves relative paths.
+/// Parses a task set from text; `file` is the file's name in messages, and its folder resolves relative paths.
 [[nodiscard]] RTEXEC_API Result<TaskSet> parse_task_set(std::string_view toml, const std::filesystem::path& file);
 
-/// Validates a task set that was built in code, by the rules of read_task_set(): the limits of single values, and rules
-/// that relate values (such as deadline <= period, unique names, unique priorities). Returns bad_input, with every
-/// error. `deadline` must be set: only the reader makes it default to the period.
+/// Validates a task set that code built, by the rules of read_task_set(). These rules are the limits of single values,
+/// and rules between values (such as deadline <= period, unique names, unique priorities). Returns bad_input with all
+/// errors. `deadline` must be set: only the reader uses the period as its default.
 [[nodiscard]] RTEXEC_API Result<> validate(const TaskSet& tasks);
 
 } // namespace rtexec

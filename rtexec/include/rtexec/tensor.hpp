@@ -1,7 +1,7 @@
-// An input or an output of a workload: a typed, shaped view of a staging buffer on the host.
+// An input or an output of a workload: a view of a staging buffer on the host, with a type and a shape.
 //
-// Ownership: the workload owns the buffer; workload.hpp says who may access it at which time. A copy of a Tensor views
-// the same buffer. No function here allocates or fails.
+// Ownership: the workload owns the buffer; workload.hpp says who may access the buffer at which time. A copy of a
+// Tensor views the same buffer. No function here allocates or fails.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ enum class ElementType : std::uint8_t {
   float64
 };
 
-/// The bits of an IEEE 754 binary16.
+/// The bits of an IEEE 754 binary16 number.
 struct Float16 {
   std::uint16_t bits = 0;
 };
@@ -77,7 +77,7 @@ struct Tensor {
   std::string name;
   ElementType type = ElementType::float32;
   std::vector<std::int64_t> shape; // every dimension is at least 1; empty: one element
-  /// All elements, dense and row-major, aligned for their type. If the device allocates the buffer, this is empty
+  /// All elements, dense and row-major, aligned for their type. If the device allocates the buffer, `bytes` is empty
   /// before the workload's bind().
   std::span<std::byte> bytes;
   /// The normalisation of pictures for this input, per channel (red, green, blue), on values in [0, 1]: (value - mean)
@@ -85,8 +85,8 @@ struct Tensor {
   std::array<float, 3> mean{0, 0, 0};
   std::array<float, 3> deviation{1, 1, 1};
 
-  /// Returns the elements. T is an integer of <cstdint>, Float16, float, double or bool, or a const one. Returns an
-  /// empty span if the elements have another type.
+  /// Returns the elements. T must be an integer type of <cstdint>, Float16, float, double or bool, and may be const.
+  /// Returns an empty span if the elements have another type.
   template <class T> [[nodiscard]] std::span<T> as() const noexcept {
     if (type != element_type<std::remove_const_t<T>>()) return {};
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -1,4 +1,5 @@
-// Types for units, so that components do not exchange bare integers, and the text forms of their values in TOML files.
+// Types for quantities with units, so that components do not exchange plain integers. Also the text forms of their
+// values in TOML files.
 #pragma once
 
 #include <rtexec/export.hpp>
@@ -12,10 +13,10 @@
 
 namespace rtexec {
 
-/// Nanoseconds, 64-bit.
+/// A duration in nanoseconds, 64-bit.
 using Duration = std::chrono::nanoseconds;
 
-/// A point on CLOCK_MONOTONIC, which steady_clock reads on Linux, or on a simulator's virtual clock.
+/// A point on CLOCK_MONOTONIC (std::chrono::steady_clock on Linux), or on a simulator's virtual clock.
 using Instant = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 
 struct Bytes {
@@ -44,15 +45,15 @@ struct Frequency {
   friend constexpr auto operator<=>(Frequency, Frequency) = default;
 };
 
-/// Parses "100ms", "1.5s", "250us", "40ns" or "2min". The value must be a whole number of nanoseconds and must not be
-/// negative.
+/// Parses "100ms", "1.5s", "250us", "40ns" or "2min". The value must not be negative, and must be a whole number of
+/// nanoseconds.
 [[nodiscard]] RTEXEC_API Result<Duration> parse_duration(std::string_view text);
 /// Parses "64MiB", "3.8GiB", "500MB" or "4096B", with binary and decimal prefixes. Rounds to a whole byte.
 [[nodiscard]] RTEXEC_API Result<Bytes> parse_bytes(std::string_view text);
 /// Parses "100MB/s" or "1GiB/s".
 [[nodiscard]] RTEXEC_API Result<Bandwidth> parse_bandwidth(std::string_view text);
 
-/// Returns the shortest exact form that the parser above reads back to the same value.
+/// Returns the shortest text that the corresponding parser converts to exactly this value.
 [[nodiscard]] RTEXEC_API std::string to_string(Duration value);
 [[nodiscard]] RTEXEC_API std::string to_string(Bytes value);
 [[nodiscard]] RTEXEC_API std::string to_string(Bandwidth value);

@@ -1,8 +1,7 @@
 /* The version of these headers; the build reads it from here. For C and C++.
  *
- * While MAJOR is 0, a new MINOR may change the interface, and a new PATCH does not. The number in the name of
- * librtexec.so changes whenever programs must be compiled anew. test/abi describes the interface that belongs to this
- * number.
+ * While MAJOR is 0, a new MINOR may change the interface, and a new PATCH does not change it. The number in the name of
+ * librtexec.so changes whenever programs must be compiled again. test/abi describes the interface for this number.
  */
 #pragma once
 
