@@ -48,7 +48,7 @@ bool endless(const Task& task) { return !task.real_time() && task.on_overrun == 
 /// Returns the jitter J of the scheduler's decisions on jobs of a task with period T: in a window of length w, it
 /// decides on at most ceil((w + J) / T) jobs. A real-time job ends by its deadline, which is then J. A best-effort job
 /// may be late, but until it ends, no other job of its task runs, and later releases are a period apart. So J is one
-/// period. If late jobs are abandoned, one more release has passed, and J is two periods. After a stop of the machine,
+/// period. If late jobs are aborted, one more release has passed, and J is two periods. After a stop of the machine,
 /// releases come early by up to `platform_stall`, which is added to J.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.platform_stall.count();
@@ -57,7 +57,7 @@ Nanos latest_decision(const Task& task, const Board& board) {
 }
 
 /// Returns the number of decisions on each job: one for its request, one for the end of each segment, and one for its
-/// withdrawal if the job may be abandoned. Under reservations the withdrawal always counts.
+/// withdrawal if the job may be aborted. Under reservations the withdrawal always counts.
 Wide decisions_on_job(const Task& task, const PlannedTask& planned, const ResolvedSet& set) {
   if (!task.wcet->uses_device()) return 0;
   const bool abandoned = !task.real_time() && task.on_overrun == OnOverrun::abort_job;

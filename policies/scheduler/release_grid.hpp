@@ -14,7 +14,7 @@
 //   release is ever dropped.
 // - re_phase: the caller waits. At the end e of the late job the release happens anew: its deadline counts from e, the
 //   grid is e, e + T, ... Points of the old grid that passed meanwhile no longer exist and are not counted.
-// - abort_job: the late job is abandoned. When it has ended, at instant e, the release happens, and its deadline counts
+// - abort_job: the late job is aborted. When it has ended, at instant e, the release happens, and its deadline counts
 //   from n. If e is at or after further grid points, only the newest of them happens, and the older ones are dropped
 //   and counted.
 // - stop: the executive stops.
@@ -44,11 +44,11 @@ struct ReleaseDecision {
     start,          // start job `job`, whose nominal release is `nominal`
     skip,           // the release at `nominal` is dropped (counted); call next() again
     wait,           // the previous job is unfinished: wait for its end, then call after_wait()
-    abort_and_wait, // abandon the previous job, wait until it has left, then call after_wait()
+    abort_and_wait, // abort the previous job, wait until it has left, then call after_wait()
     stop,           // stop the executive
   };
   Kind kind{};
-  /// For abort_and_wait, the job to abandon; for other kinds, the job that starts now or next
+  /// For abort_and_wait, the job to abort; for other kinds, the job that starts now or next
   std::uint64_t job = 0;
   Instant nominal{}; // the nominal release from which the deadline counts
   ReleaseReason reason = ReleaseReason::overrun;
