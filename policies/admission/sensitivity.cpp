@@ -86,8 +86,8 @@ class Search {
       : set_(set), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     set_.tasks.device.launch_ahead = plan.launch_ahead;
-    // `resident` only sets which memory is on the device at the start. The proof does not use it, but it limits the
-    // volumes, so it is removed
+    // `resident` sets how much of a swap volume is on the device at the start. The proof does not use it. But it limits
+    // the swap volumes, so it is removed
     for (Task& task : set_.tasks.tasks) task.resident.reset();
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       if (plan.tasks[i].stream) set_.tasks.tasks[i].stream_chunks = plan.tasks[i].stream->ring;

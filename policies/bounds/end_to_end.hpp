@@ -121,7 +121,8 @@ struct StageBounds {
 };
 
 /// Returns the response times of the CPU parts of each task, as if device parts took no time: lower bounds on the time
-/// that the core needs. The result is in the set's order. A response that exceeds the deadline is not settled.
+/// that the core needs. The result is in the set's order. If a response exceeds the deadline, its computation stops
+/// there, and the result is marked as not settled.
 [[nodiscard]] std::vector<FixedPoint> core_responses(const StagedSet& set);
 
 /// Returns the bounds for a static-priority device. Stops after the first task whose bound exceeds its deadline, since

@@ -123,8 +123,8 @@ template <class Bounds> class WindowSearch {
   static constexpr int steps = 1 << 14;      // the number of steps from 0 to the room of a task
   static constexpr int longest = 64 * steps; // the largest step: 64 times the room
 
-  /// Returns the window of a task at step `step` of the search. `beyond`: true if windows may exceed the task's room,
-  /// so that a forced run (--force) can start.
+  /// Returns the window of a task at step `step` of the search. `beyond`: true if windows may exceed the time that the
+  /// device part leaves of the deadline, so that a forced run (--force) can start.
   double window(std::size_t task, int step, bool beyond) const {
     const auto room = static_cast<double>(room_[task]);
     const double wanted = room * weights_[task] * step / steps;

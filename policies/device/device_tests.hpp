@@ -31,7 +31,8 @@ struct DeviceVerdict {
   Nanos right = 0;
   Nanos demand = 0;   // the part of `left` that is demand of jobs
   Nanos blocking = 0; // the part of `left` that is blocking by work that began earlier
-  /// The length of the tightest interval, or the deadline of the tightest task; theorem1: the shortest period
+  /// The length of the tightest interval, or the deadline of the tightest task; for the test theorem1, the shortest
+  /// period
   Nanos instant = 0;
   Nanos slack = 0; // how much longer the blocking could be
   /// Bounds on the responses, by task, if demand, rta or pipelined proves the set; 0 for best-effort tasks

@@ -81,8 +81,8 @@ class SwapBlocking {
   return bounded((work * second + period - 1) / period);
 }
 
-/// Returns `share` (nanoseconds per second) of `period`, rounded down. A negative result means that the demand is too
-/// large.
+/// Returns `share` (nanoseconds per second) of `period`, rounded down. The share is negative if the demand of the other
+/// tasks exceeds the capacity; so is the result.
 [[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
   const Wide scaled = Wide{share} * period;
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));

@@ -15,7 +15,7 @@ std::vector<TimeInterval> stretches(const ContentsSetup& contents, TimeInterval 
   return all;
 }
 
-/// Reports the bars of one task.
+/// Reports the loading intervals of one task, which a Gantt chart shows as bars.
 class Loading {
  public:
   Loading(const std::vector<GanttLane>& lanes, std::uint32_t task, AnalysisObserver& observer)

@@ -164,7 +164,8 @@ class Calibrator {
     return experiment;
   }
 
-  /// Runs the experiment; repeats it with longer turns if the machine was too busy.
+  /// Runs the experiment, in which measurements of different kinds take turns. Repeats it with longer turns if the
+  /// machine was too busy.
   ObservedSwaps run(SwapExperiment experiment) {
     for (int attempt = 0; attempt < attempts; ++attempt, experiment.turn *= 4) {
       run_began_ = hal::now();

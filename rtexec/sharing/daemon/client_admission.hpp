@@ -83,8 +83,9 @@ class ClientAdmission {
   /// Removes a client, so that `place` is free. The promises to other clients stay valid. Their contracts change only
   /// if all slots now fit into the device. `delays` has the same meaning as for declare().
   void leave(std::uint32_t place, bool delays);
-  /// Records a quiet instant after all changes, so that the demand of departed clients no longer counts. Requires that
-  /// the contracts last returned by take_changes() were in force at this instant.
+  /// Records that, after all changes, no promised job is unfinished (a quiet instant), so that the demand of departed
+  /// clients no longer counts. Requires that the contracts last returned by take_changes() were in force at this
+  /// instant.
   void quiet() { departed_.clear(); }
 
   /// Returns the places whose contracts have changed since the last call, in ascending order. Includes new clients.

@@ -25,7 +25,7 @@ class Uncaptured {
   int mode_ = capture_relaxed;
 };
 
-/// Does the same as Uncaptured, and also makes `context` current.
+/// Relaxes the stream capture mode of the calling thread as Uncaptured does, and also makes `context` current.
 class Entered {
  public:
   Entered(const RealDriver& driver, hal::cuda::Context context) noexcept : driver_(driver), uncaptured_(driver) {

@@ -93,7 +93,8 @@ struct MemoryEstimate {
   double error = 0;
 };
 
-/// The times of one size of a workload that runs alone under one policy (the paper's Figs. 2 and 8).
+/// The times of one size of a workload that runs alone under one policy (Figs. 2 and 8 of the paper that this
+/// experiment repeats).
 struct PolicyTime {
   MemoryPolicy policy = MemoryPolicy::device;
   Bytes memory;

@@ -26,7 +26,7 @@ namespace {
 
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the options on which the outcomes depend, except the row's value and the number of the set.
+/// Returns the options on which the outcomes depend, except the value that the sweep varies and the number of the set.
 OptionList options_of(const Study& study) {
   const policies::TaskSource& source = study.source;
   const SwapCost& cost = study.device.cost;

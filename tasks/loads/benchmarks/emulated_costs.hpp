@@ -38,7 +38,8 @@ class EmulatedCosts {
   EmulatedCosts(const MemoryCosts& costs, MemoryPolicy policy, const benchmark::Benchmark& benchmark, unsigned size,
                 Bytes exchanged);
 
-  /// Returns the costs of each step, in the order of the steps. Under D there are none.
+  /// Returns the costs of each step, in the order of the steps. Under the memory policy D (device memory) no costs are
+  /// emulated, and the result is empty.
   [[nodiscard]] std::span<const LaunchCosts> launches() const { return launches_; }
   /// Return the minimum time of a copy to the device, and of a copy back to the host.
   [[nodiscard]] Duration copy_in(Bytes size) const noexcept { return copy(size, costs_.copied_in); }
