@@ -45,7 +45,7 @@ struct IsolationMachine {
   /// The counters of the domains of `corunners`, and that of the feeder's domain if the feeder can be limited, too
   std::vector<hal::CounterChoice> counters;
   std::vector<IsolationWorkload> workloads;
-  std::string kernel;                            // the workload that IsolationPlant::executions() runs
+  std::string kernel;                            // the workload that IsolationPlatform::executions() runs
   std::vector<std::string> notes;                // how cores are counted, which cores are left out; one line each
   Duration period{std::chrono::milliseconds(1)}; // the period of regulation
   Duration length{0};                            // the minimum length of a measurement
