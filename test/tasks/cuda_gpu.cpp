@@ -25,7 +25,7 @@ void add(hal::test::FakeCudaDriver& driver, const std::string& name, std::size_t
   const auto kernel = emulation::find_kernel(name);
   if (!kernel) return;
   const bool conv = name.starts_with("conv_"), always_clustered = name.starts_with("recurrent_") ||
-                                                                  name.starts_with("resident_") ||
+                                                                  name.starts_with("persistent_") ||
                                                                   name.starts_with("fused_");
   driver.add_kernel(name, {size}, [=](Dimensions grid, Dimensions block, void** arguments) {
     const auto* a = conv ? static_cast<const cuda::ConvArguments*>(arguments[0]) : nullptr;
@@ -108,7 +108,7 @@ void add_all(hal::test::FakeCudaDriver& driver) {
     add(driver, "deformable" + storage, sizeof(DeformableArguments));
     add(driver, "recurrent" + storage, sizeof(RecurrentArguments));
     for (const auto* kind : {"lstm", "gru", "simple"}) {
-      add(driver, "resident_" + (kind + storage), sizeof(RecurrentArguments));
+      add(driver, "persistent_" + (kind + storage), sizeof(RecurrentArguments));
       add(driver, "fused_" + (kind + storage), sizeof(StackArguments));
     }
   }

@@ -38,7 +38,7 @@ class DeviceDriver::Working {
 
 /// A segment that was submitted to the compute engine.
 struct DeviceDriver::SubmittedSegment {
-  TaskChannel* link = nullptr;
+  TaskChannel* channel = nullptr;
   policies::JobId job;
   std::uint32_t segment = 0;
 };
@@ -54,16 +54,16 @@ struct DeviceDriver::TaskChannel {
   Compute* on = nullptr;
   std::uint32_t segments = 1; // number of segments of each job
   Instant started{};
-  std::uint32_t done = 0;   // number of the job's segments that have ended
-  std::uint32_t handed = 0; // number of the job's segments that were launched on the device
+  std::uint32_t done = 0;     // number of the job's segments that have ended
+  std::uint32_t launched = 0; // number of the job's segments that were launched on the device
   // The next members are used by the compute engine
-  bool launches = false;  // true: each segment is launched before the previous segment has ended; constant
-  bool opened = false;    // true: the segment that ends next executes, or was launched
-  std::uint32_t told = 0; // number of segment ends reported to the scheduler, for all jobs; the last segment of a job
-                          // is not counted
-  Instant begun{};        // traced beginning of the segment that ends next
-  Instant last_end{};     // end of the previous segment
-  Status trouble{};       // error of launching a segment ahead; reported when this segment would execute
+  bool launches = false;           // true: each segment is launched before the previous segment has ended; constant
+  bool opened = false;             // true: the segment that ends next executes, or was launched
+  std::uint32_t reported_ends = 0; // number of segment ends reported to the scheduler, for all jobs; the last segment
+                                   // of a job is not counted
+  Instant begun{};                      // traced beginning of the segment that ends next
+  Instant last_end{};                   // end of the previous segment
+  Status launch_error{};                // error of launching a segment ahead; reported when this segment would execute
   std::optional<policies::JobId> ended; // the job that failed; the other submitted segments of this job do not execute
   DevicePart part{};                    // the device part so far
   Duration recorded{0};                 // the part of the job's execution time that lies between the traced begin and
@@ -71,12 +71,12 @@ struct DeviceDriver::TaskChannel {
   // The next members are used by the scheduler thread
   /// A ring buffer of submitted segments. After an error of a job, the engine's queue may still contain all segments of
   /// this job except one, and the segments of the task's next job
-  std::vector<SubmittedSegment> given;
-  std::uint64_t times_given = 0;
+  std::vector<SubmittedSegment> submitted_segments;
+  std::uint64_t submissions = 0;
   // The next members are written by the scheduler thread, and read by the compute engine
-  std::atomic<std::uint32_t> launched{0}; // number of the job's segments that have been submitted
-  hal::Signal decided;                    // signalled once per reported segment end, after the scheduler's decision on
-                                          // this end
+  std::atomic<std::uint32_t> submitted{0}; // number of the job's segments that have been submitted
+  hal::Signal decided;                     // signalled once per reported segment end, after the scheduler's decision on
+                                           // this end
   /// The remaining executions of the warm-up job, taken from the back
   std::vector<std::pair<MemoryPolicy, Compute*>> warm_ups;
   bool warms_up = false;  // the warm-up job must execute again; used by the compute engine, then by the scheduler
@@ -102,7 +102,7 @@ struct DeviceDriver::TaskChannel {
     opened = true;
     driver->device_.begin_execution(concurrency);
     work.begin(driver->options_.bandwidth);
-    begun = concurrent() ? started : handed > segment ? last_end : hal::now();
+    begun = concurrent() ? started : launched > segment ? last_end : hal::now();
     if (!driver->recording()) return;
     if (segment == 0) traces::device_begin(executing, begun);
     else traces::segment_begin(executing, segment, begun);
@@ -110,17 +110,17 @@ struct DeviceDriver::TaskChannel {
 
   /// Launches a segment on the device, possibly while the previous segment executes.
   void launch(const SubmittedSegment& of) noexcept {
-    if (ended == of.job || !trouble) return;
+    if (ended == of.job || !launch_error) return;
     if (of.segment == done) open(of.segment);
-    trouble = driver->memory_.prepare(of.job.task, of.segment);
-    if (trouble) trouble = client->launch(of.segment);
-    handed = of.segment + 1;
+    launch_error = driver->memory_.prepare(of.job.task, of.segment);
+    if (launch_error) launch_error = client->launch(of.segment);
+    launched = of.segment + 1;
   }
 
   Status execute(const SubmittedSegment& of) noexcept {
     if (ended == of.job) return Unexpected(Errc::cancelled);
     if (!opened) open(of.segment);
-    const Status ready = launches ? trouble : driver->memory_.prepare(of.job.task, of.segment);
+    const Status ready = launches ? launch_error : driver->memory_.prepare(of.job.task, of.segment);
     return ready ? client->execute(as, of.segment) : ready;
   }
 
@@ -137,15 +137,16 @@ struct DeviceDriver::TaskChannel {
       if (driver->recording()) traces::segment_end(executing, of.segment, end);
       done = of.segment + 1;
       last_end = end;
-      ++told;
-      const bool waits = handed > done && handed < segments && launched.load(std::memory_order_acquire) <= handed;
+      ++reported_ends;
+      const bool waits =
+          launched > done && launched < segments && submitted.load(std::memory_order_acquire) <= launched;
       tell_end(Event::Kind::segment_done, of.segment, end); // unless `waits`, the job may end during this call
       if (waits) await_more();
       return;
     }
     if (!outcome) ended = of.job;
-    trouble = {};
-    handed = 0;
+    launch_error = {};
+    launched = 0;
     if (driver->recording()) {
       if (outcome && (segments > 1 || recorded < end - begun)) traces::device_executed(executing, recorded);
       traces::device_end(executing, end, outcome);
@@ -167,7 +168,7 @@ struct DeviceDriver::TaskChannel {
   void await_more() noexcept {
     for (;;) {
       const std::uint32_t seen = decided.value();
-      if (seen == told || driver->lost_any()) return;
+      if (seen == reported_ends || driver->lost_any()) return;
       decided.wait(seen);
     }
   }
@@ -246,17 +247,18 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
       in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
       out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
   for (std::size_t task = 0; task < clients.size(); ++task) {
-    links_.push_back(std::make_unique<TaskChannel>());
-    links_.back()->driver = this;
-    links_.back()->client = clients[task];
-    if (!options_.segments.empty()) links_.back()->segments = options_.segments[task];
-    links_.back()->launches = options_.launch_ahead > 0 && links_.back()->segments > 1 && clients[task]->launches();
-    links_.back()->given.resize(2 * (std::size_t{1} + options_.launch_ahead));
+    channels_.push_back(std::make_unique<TaskChannel>());
+    channels_.back()->driver = this;
+    channels_.back()->client = clients[task];
+    if (!options_.segments.empty()) channels_.back()->segments = options_.segments[task];
+    channels_.back()->launches =
+        options_.launch_ahead > 0 && channels_.back()->segments > 1 && clients[task]->launches();
+    channels_.back()->submitted_segments.resize(2 * (std::size_t{1} + options_.launch_ahead));
   }
   requests_.reserve(clients.size());
   for (std::size_t task = 0; task < options_.co_run.size(); ++task)
     for (const MemoryPolicy policy : options_.co_run[task])
-      for (Compute* engine : {beside_.get(), &compute_}) links_[task]->warm_ups.emplace_back(policy, engine);
+      for (Compute* engine : {beside_.get(), &compute_}) channels_[task]->warm_ups.emplace_back(policy, engine);
   for (Direction* direction : {&in_, &out_})
     for (std::size_t i = 0; i < works_per_direction; ++i) {
       direction->works.push_back(std::make_unique<TransferWork>());
@@ -268,7 +270,7 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
 DeviceDriver::~DeviceDriver() = default;
 
 bool DeviceDriver::moves_for(std::uint32_t task) const noexcept {
-  return links_[task]->moves.load(std::memory_order_relaxed) > 0;
+  return channels_[task]->moves.load(std::memory_order_relaxed) > 0;
 }
 
 void DeviceDriver::watch(Heartbeat& heartbeat) const {
@@ -283,18 +285,18 @@ void DeviceDriver::watch(Heartbeat& heartbeat) const {
 }
 
 void DeviceDriver::post(const Event& event) noexcept {
-  TaskChannel& link = *links_[event.job.task];
-  if (link.events.push(event)) return wake_.raise();
+  TaskChannel& channel = *channels_[event.job.task];
+  if (channel.events.push(event)) return wake_.raise();
   on_queue_overflow();
   if (event.kind == Event::Kind::job_requested)
-    link.client->device_part_ended({.outcome = Unexpected(Errc::cancelled), .begin = event.now, .end = event.now});
+    channel.client->device_part_ended({.outcome = Unexpected(Errc::cancelled), .begin = event.now, .end = event.now});
 }
 
 /// The event queue overflowed; the scheduler core's state is stale. From now on all jobs are cancelled.
 void DeviceDriver::on_queue_overflow() noexcept {
   lost_events_.fetch_add(1, std::memory_order_release);
   if (options_.failed != nullptr) options_.failed(options_.self);
-  for (const auto& link : links_) link->decided.raise();
+  for (const auto& channel : channels_) channel->decided.raise();
   wake_.raise();
 }
 
@@ -321,13 +323,13 @@ void DeviceDriver::cancel_all() noexcept {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
     for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
-      if (TaskChannel& link = *links_[end.job.task];
-          end.kind == Event::Kind::segment_done ? leaves(link, end) : link.warms_up)
-        not_executed(link, Errc::cancelled);
-    for (const auto& link : links_) {
-      if (link->waiting || link->preempted) not_executed(*link, Errc::cancelled);
-      for (Event event; link->events.pop(event);)
-        if (event.kind == Event::Kind::job_requested) not_executed(*link, Errc::cancelled);
+      if (TaskChannel& channel = *channels_[end.job.task];
+          end.kind == Event::Kind::segment_done ? leaves(channel, end) : channel.warms_up)
+        not_executed(channel, Errc::cancelled);
+    for (const auto& channel : channels_) {
+      if (channel->waiting || channel->preempted) not_executed(*channel, Errc::cancelled);
+      for (Event event; channel->events.pop(event);)
+        if (event.kind == Event::Kind::job_requested) not_executed(*channel, Errc::cancelled);
     }
     if (stopping) break;
     progress_.wait(wake_, seen);
@@ -358,23 +360,23 @@ bool DeviceDriver::step() noexcept {
 bool DeviceDriver::take_end(Compute* of, Event& end) noexcept { return of != nullptr && of->ended.pop(end); }
 
 /// True if the job has executed all its submitted segments, and has further segments that are not submitted.
-bool DeviceDriver::leaves(const TaskChannel& link, const Event& end) noexcept {
-  return end.kind == Event::Kind::segment_done && end.segment + 1 == link.launched.load(std::memory_order_relaxed);
+bool DeviceDriver::leaves(const TaskChannel& channel, const Event& end) noexcept {
+  return end.kind == Event::Kind::segment_done && end.segment + 1 == channel.submitted.load(std::memory_order_relaxed);
 }
 
 void DeviceDriver::decide_end(const Event& end) noexcept {
-  TaskChannel& link = *links_[end.job.task];
+  TaskChannel& channel = *channels_[end.job.task];
   if (end.kind == Event::Kind::segment_done) {
-    link.preempted = leaves(link, end);
+    channel.preempted = leaves(channel, end);
     decide(end);
-    if (link.preempted) ++link.part.preemptions;
-    return link.decided.raise();
+    if (channel.preempted) ++channel.part.preemptions;
+    return channel.decided.raise();
   }
-  if (!std::exchange(link.warms_up, false)) return decide(end);
-  std::tie(link.as, link.on) = link.warm_ups.back();
-  link.warm_ups.pop_back();
-  link.concurrency = hal::Concurrency::alone;
-  submit(link, 0);
+  if (!std::exchange(channel.warms_up, false)) return decide(end);
+  std::tie(channel.as, channel.on) = channel.warm_ups.back();
+  channel.warm_ups.pop_back();
+  channel.concurrency = hal::Concurrency::alone;
+  submit(channel, 0);
 }
 
 bool DeviceDriver::executes(std::uint32_t task) const noexcept {
@@ -387,8 +389,8 @@ bool DeviceDriver::executes(std::uint32_t task) const noexcept {
 bool DeviceDriver::take_events() noexcept {
   bool any = false;
   requests_.clear();
-  for (std::uint32_t task = 0; task < links_.size(); ++task) {
-    auto& events = links_[task]->events;
+  for (std::uint32_t task = 0; task < channels_.size(); ++task) {
+    auto& events = channels_[task]->events;
     for (const Event* event = events.front(); event != nullptr; event = events.front()) {
       const bool request = event->kind == Event::Kind::job_requested;
       // If the task's previous job still counts as executing, the event of its end is already queued, and must be
@@ -414,7 +416,7 @@ bool DeviceDriver::take_transfers(Direction& direction) noexcept {
     ++direction.ended;
     any = true;
     if (!action) continue;
-    links_[action->job.task]->count_move(-1);
+    channels_[action->job.task]->count_move(-1);
     if (moved.event.failed) last_transfer_error_ = moved.error;
     decide(moved.event);
   }
@@ -423,8 +425,8 @@ bool DeviceDriver::take_transfers(Direction& direction) noexcept {
 
 void DeviceDriver::decide(const Event& event) noexcept {
   if (event.kind == Event::Kind::job_requested) {
-    wanted(*links_[event.job.task]);
-    links_[event.job.task]->waiting = true;
+    wanted(*channels_[event.job.task]);
+    channels_[event.job.task]->waiting = true;
     if (recording()) traces::device_request(event.job, event.now, event.deadline);
   }
   const std::uint64_t sequence = decisions_++;
@@ -442,21 +444,22 @@ void DeviceDriver::decide(const Event& event) noexcept {
 
 void DeviceDriver::carry_out(const Action& action, hal::Concurrency concurrency) noexcept {
   switch (action.kind) {
-  case Action::Kind::start_execution: return start(*links_[action.job.task], action, concurrency);
+  case Action::Kind::start_execution: return start(*channels_[action.job.task], action, concurrency);
   case Action::Kind::copy_in: return move(in_, action);
   case Action::Kind::copy_out: return move(out_, action);
-  case Action::Kind::drop: return not_executed(*links_[action.job.task], Errc::cancelled);
-  case Action::Kind::fail: return not_executed(*links_[action.job.task], last_transfer_error_);
+  case Action::Kind::drop: return not_executed(*channels_[action.job.task], Errc::cancelled);
+  case Action::Kind::fail: return not_executed(*channels_[action.job.task], last_transfer_error_);
   case Action::Kind::refuse: refused_.fetch_add(1, std::memory_order_relaxed); return;
   }
 }
 
-void DeviceDriver::not_executed(TaskChannel& link, Errc why) noexcept {
+void DeviceDriver::not_executed(TaskChannel& channel, Errc why) noexcept {
   const Instant now = hal::now();
-  left(link);
-  link.waiting = false;
-  if (std::exchange(link.preempted, false) && recording()) traces::device_end(link.executing, now, Unexpected(why));
-  link.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
+  left(channel);
+  channel.waiting = false;
+  if (std::exchange(channel.preempted, false) && recording())
+    traces::device_end(channel.executing, now, Unexpected(why));
+  channel.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
 }
 
 /// Returns the part of `passed` that counts as execution time. `passed` is the time from begin to end of an execution.
@@ -465,65 +468,65 @@ Duration DeviceDriver::executed(Duration passed) noexcept {
   return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.max_not_executed), passed);
 }
 
-void DeviceDriver::wanted(TaskChannel& link) noexcept {
-  if (options_.bandwidth == nullptr || std::exchange(link.wants_device, true)) return;
+void DeviceDriver::wanted(TaskChannel& channel) noexcept {
+  if (options_.bandwidth == nullptr || std::exchange(channel.wants_device, true)) return;
   options_.bandwidth->device_wanted();
 }
 
-void DeviceDriver::left(TaskChannel& link) noexcept {
-  if (std::exchange(link.wants_device, false)) options_.bandwidth->device_left();
+void DeviceDriver::left(TaskChannel& channel) noexcept {
+  if (std::exchange(channel.wants_device, false)) options_.bandwidth->device_left();
 }
 
 /// Submits the segments of `action` to a compute engine. If the job already executes, the segments are further segments
 /// of this job, and the state of its execution must not change.
-void DeviceDriver::start(TaskChannel& link, const Action& action, hal::Concurrency concurrency) noexcept {
-  link.waiting = link.preempted = false;
+void DeviceDriver::start(TaskChannel& channel, const Action& action, hal::Concurrency concurrency) noexcept {
+  channel.waiting = channel.preempted = false;
   if (action.segment == 0) {
-    link.executing = action.job;
-    link.as = action.as;
-    link.concurrency = concurrency;
-    link.on = action.beside ? beside_.get() : &compute_;
-    link.done = link.handed = 0;
-    link.launched.store(0, std::memory_order_relaxed);
+    channel.executing = action.job;
+    channel.as = action.as;
+    channel.concurrency = concurrency;
+    channel.on = action.beside ? beside_.get() : &compute_;
+    channel.done = channel.launched = 0;
+    channel.submitted.store(0, std::memory_order_relaxed);
   }
   for (std::uint32_t segment = action.segment; segment <= action.segment + action.committed; ++segment)
-    submit(link, segment);
+    submit(channel, segment);
 }
 
-void DeviceDriver::submit(TaskChannel& link, std::uint32_t segment) noexcept {
-  if (segment == 0) link.started = hal::now();
-  SubmittedSegment& given = link.given[link.times_given++ % link.given.size()];
-  given = {.link = &link, .job = link.executing, .segment = segment};
+void DeviceDriver::submit(TaskChannel& channel, std::uint32_t segment) noexcept {
+  if (segment == 0) channel.started = hal::now();
+  SubmittedSegment& entry = channel.submitted_segments[channel.submissions++ % channel.submitted_segments.size()];
+  entry = {.channel = &channel, .job = channel.executing, .segment = segment};
   hal::Work work{.run =
                      [](void* self) noexcept {
                        const auto& of = *static_cast<SubmittedSegment*>(self);
-                       return of.link->execute(of);
+                       return of.channel->execute(of);
                      },
                  .done =
                      [](void* self, Status outcome, Instant begin, Instant end) noexcept {
                        const auto& of = *static_cast<SubmittedSegment*>(self);
-                       of.link->end_execution(of, outcome, begin, end);
+                       of.channel->end_execution(of, outcome, begin, end);
                      },
-                 .context = &given};
-  if (link.launches)
+                 .context = &entry};
+  if (channel.launches)
     work.begin = [](void* self) noexcept {
       const auto& of = *static_cast<SubmittedSegment*>(self);
-      of.link->launch(of);
+      of.channel->launch(of);
     };
-  link.on->progress.submitted();
-  const auto submitted = link.on->engine.submit(work);
-  link.launched.store(segment + 1, std::memory_order_release);
+  channel.on->progress.submitted();
+  const auto accepted = channel.on->engine.submit(work);
+  channel.submitted.store(segment + 1, std::memory_order_release);
   // The engine's queue is never full. The queue contains the segments of one job and of a previous failed job. In the
   // warm-up, it contains the segments of two jobs. If the engine refuses a segment nevertheless, the job fails, so that
   // the scheduler does not wait for its end.
-  if (!submitted) link.end_execution(given, submitted, hal::now(), hal::now());
+  if (!accepted) channel.end_execution(entry, accepted, hal::now(), hal::now());
 }
 
 /// Submits a transfer. A transfer without an action is a copy that only keeps the engine busy.
 void DeviceDriver::move(Direction& direction, const std::optional<Action>& action) noexcept {
   TransferWork& work_item = *direction.works[direction.begun++ % works_per_direction];
   work_item.action = action;
-  if (action) links_[action->job.task]->count_move(+1);
+  if (action) channels_[action->job.task]->count_move(+1);
   const hal::Work work{
       .begin = [](void* self) noexcept { static_cast<TransferWork*>(self)->begin(); },
       .run = [](void* self) noexcept { return static_cast<TransferWork*>(self)->move(); },
@@ -531,8 +534,8 @@ void DeviceDriver::move(Direction& direction, const std::optional<Action>& actio
                  Instant end) noexcept { static_cast<TransferWork*>(self)->end_transfer(outcome, begin, end); },
       .context = &work_item};
   direction.progress.submitted();
-  if (const auto submitted = direction.engine.submit(work); !submitted)
-    work_item.end_transfer(submitted, hal::now(), hal::now());
+  if (const auto accepted = direction.engine.submit(work); !accepted)
+    work_item.end_transfer(accepted, hal::now(), hal::now());
 }
 
 void DeviceDriver::background_copy(Direction& direction) noexcept {

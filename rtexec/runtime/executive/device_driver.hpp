@@ -152,22 +152,22 @@ class DeviceDriver {
   bool take_transfers(Direction& direction) noexcept;
   void decide(const policies::Event& event) noexcept;
   [[nodiscard]] bool lost_any() const noexcept { return lost_events_.load(std::memory_order_acquire) > 0; }
-  [[nodiscard]] static bool leaves(const TaskChannel& link, const policies::Event& end) noexcept;
+  [[nodiscard]] static bool leaves(const TaskChannel& channel, const policies::Event& end) noexcept;
   void decide_end(const policies::Event& end) noexcept;
   void carry_out(const policies::Action& action, hal::Concurrency concurrency) noexcept;
-  void start(TaskChannel& link, const policies::Action& action, hal::Concurrency concurrency) noexcept;
-  void submit(TaskChannel& link, std::uint32_t segment) noexcept;
+  void start(TaskChannel& channel, const policies::Action& action, hal::Concurrency concurrency) noexcept;
+  void submit(TaskChannel& channel, std::uint32_t segment) noexcept;
   void move(Direction& direction, const std::optional<policies::Action>& action) noexcept;
   void background_copy(Direction& direction) noexcept;
-  void not_executed(TaskChannel& link, Errc why) noexcept;
-  void wanted(TaskChannel& link) noexcept;
-  void left(TaskChannel& link) noexcept;
+  void not_executed(TaskChannel& channel, Errc why) noexcept;
+  void wanted(TaskChannel& channel) noexcept;
+  void left(TaskChannel& channel) noexcept;
 
   policies::DeviceScheduler scheduler_;
   hal::Device& device_;
   DeviceMemory& memory_;
   const Options options_;
-  std::vector<std::unique_ptr<TaskChannel>> links_;
+  std::vector<std::unique_ptr<TaskChannel>> channels_;
   std::vector<policies::Event> requests_; // the requests of one call of take_events(); the capacity is reserved in
                                           // advance
   Compute compute_;

@@ -112,7 +112,7 @@ Result<> Run::start() {
   if (const auto noted = note_memory(); !noted) return noted;
   for (Watched& thread : watched_) {
     thread.faults_at_start = hal::Machine().page_faults(thread.kernel_id);
-    basis_.add(thread.name, thread.kernel_id);
+    drift_.add(thread.name, thread.kernel_id);
   }
   memory_->reset_counters();
   driver_->record();

@@ -109,7 +109,7 @@ class Run {
   std::unique_ptr<DeviceDriver> driver_;
   std::vector<hal::Thread> threads_; // the scheduler thread first, then two threads for each task
   std::vector<Watched> watched_;
-  DriftMonitor basis_; // checks that these threads and the device's engines keep their scheduling class and cores
+  DriftMonitor drift_; // checks that these threads and the device's engines keep their scheduling class and cores
   ClockWatch clocks_;
   StealWatch steal_;
   std::unique_ptr<Notifier> notifier_; // present if there are callbacks

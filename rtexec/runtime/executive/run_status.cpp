@@ -111,7 +111,7 @@ void Run::show(Snapshot& snapshot) {
 /// Checks if the machine is still in the state that it had at the start, and traces changes. `at` is the time since the
 /// start of the run.
 void Run::look(Duration at) {
-  basis_.look(at);
+  drift_.look(at);
   clocks_.look();
   steal_.look();
 }
@@ -136,7 +136,7 @@ Report Run::report() const {
   const Instant now = hal::now();
   report.elapsed = started_ ? std::max(Duration(0), now - *started_) : Duration(0);
   report.degraded = degraded_;
-  const auto changes = basis_.changes();
+  const auto changes = drift_.changes();
   report.degraded.insert(report.degraded.end(), changes.begin(), changes.end());
   if (heartbeat_) std::ranges::move(heartbeat_->gaps(), std::back_inserter(report.degraded));
   if (std::string invalid = clocks_.invalid(); !invalid.empty()) report.degraded.push_back(std::move(invalid));

@@ -29,9 +29,9 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
   const auto alone = launch_of(r, context.storage());
   const auto weights = operand(1).place;
   const bool fits = !recurrent.peepholes && weights.region == MemoryLocation::Region::constant;
-  const auto resident = fits ? resident_launch(r, context.storage()) : std::nullopt;
-  if (resident) r.lanes = resident->lanes;
-  const auto best = resident ? resident->launch : clustered(r, alone);
+  const auto persistent = fits ? persistent_launch(r, context.storage()) : std::nullopt;
+  if (persistent) r.lanes = persistent->lanes;
+  const auto best = persistent ? persistent->launch : clustered(r, alone);
   auto call = kernel_call<A>(best, r,
                              {{&A::gates, gates.place},
                               {&A::weights, weights},

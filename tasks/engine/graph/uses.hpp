@@ -62,10 +62,10 @@ struct DefUse {
 /// that node indices stay valid during a pass.
 class DefUseEditor {
  public:
-  explicit DefUseEditor(Graph& graph) : graph_(graph), links_(graph), removed_(graph.nodes.size(), false) {}
+  explicit DefUseEditor(Graph& graph) : graph_(graph), def_use_(graph), removed_(graph.nodes.size(), false) {}
 
-  [[nodiscard]] std::size_t producer(TensorId id) const { return links_.producer[id]; }
-  [[nodiscard]] bool single_reader(TensorId id) const { return links_.readers[id] == 1; }
+  [[nodiscard]] std::size_t producer(TensorId id) const { return def_use_.producer[id]; }
+  [[nodiscard]] bool single_reader(TensorId id) const { return def_use_.readers[id] == 1; }
 
   /// Returns the node that writes `id`, if `id` has exactly one reader and the node has neither an activation nor a
   /// residual. Otherwise returns nullptr.
@@ -78,13 +78,13 @@ class DefUseEditor {
   /// Makes node `into` write the output of node `gone`, and marks `gone` for removal.
   void absorb(std::size_t into, std::size_t gone) {
     graph_.nodes[into].output = graph_.nodes[gone].output;
-    links_.producer[graph_.nodes[into].output] = into;
+    def_use_.producer[graph_.nodes[into].output] = into;
     removed_[gone] = true;
   }
   /// Moves node `from` to index `to`, where it replaces the old node. Marks the index `from` for removal.
   void move(std::size_t from, std::size_t to) {
     graph_.nodes[to] = std::move(graph_.nodes[from]);
-    links_.producer[graph_.nodes[to].output] = to;
+    def_use_.producer[graph_.nodes[to].output] = to;
     removed_[from] = true;
   }
 
@@ -100,7 +100,7 @@ class DefUseEditor {
 
  private:
   Graph& graph_;
-  DefUse links_;
+  DefUse def_use_;
   std::vector<bool> removed_;
 };
 

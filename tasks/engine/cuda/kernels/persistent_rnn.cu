@@ -15,7 +15,7 @@ DEVICE void tell_all(SharedAddress to, float value) {
   store_shared(to, value);
 }
 
-template <class Scalar, int kind, int columns> struct Resident {
+template <class Scalar, int kind, int columns> struct PersistentRnn {
   static constexpr bool lstm = kind == RecurrentArguments::lstm, gru = kind == RecurrentArguments::gru;
   static constexpr int gates = lstm ? 4 : gru ? 3 : 1;
   using Weights = Rows<gates, columns>;
@@ -29,7 +29,7 @@ template <class Scalar, int kind, int columns> struct Resident {
   float* states;  // two state vectors
   Weights rows;
 
-  DEVICE explicit Resident(const RecurrentArguments& arguments) : p(arguments) {
+  DEVICE explicit PersistentRnn(const RecurrentArguments& arguments) : p(arguments) {
     const int units = (p.hidden + blocks_z() - 1) / blocks_z(), own = thread_index() / p.lanes;
     lane = thread_index() % p.lanes;
     gate = lane % 4;
@@ -138,20 +138,28 @@ template <class Scalar, int kind, int columns> struct Resident {
   }
 };
 
-template <class Scalar, int kind, int columns> DEVICE void run_resident(const RecurrentArguments& p) {
+template <class Scalar, int kind, int columns> DEVICE void run_persistent_rnn(const RecurrentArguments& p) {
   let_next_start();
-  Resident<Scalar, kind, columns> resident(p); // loads the weights before the wait, because they are constants
+  PersistentRnn<Scalar, kind, columns> persistent(p); // loads the weights before the wait, because they are constants
   wait_for_previous();
-  resident.run();
+  persistent.run();
 }
 
 } // namespace
 
-KERNEL(resident_lstm_f, 512, RecurrentArguments) { run_resident<float, RecurrentArguments::lstm, 16>(arguments); }
-KERNEL(resident_lstm_h, 512, RecurrentArguments) { run_resident<Half, RecurrentArguments::lstm, 16>(arguments); }
-KERNEL(resident_gru_f, 512, RecurrentArguments) { run_resident<float, RecurrentArguments::gru, 16>(arguments); }
-KERNEL(resident_gru_h, 512, RecurrentArguments) { run_resident<Half, RecurrentArguments::gru, 16>(arguments); }
-KERNEL(resident_simple_f, 512, RecurrentArguments) { run_resident<float, RecurrentArguments::simple, 64>(arguments); }
-KERNEL(resident_simple_h, 512, RecurrentArguments) { run_resident<Half, RecurrentArguments::simple, 64>(arguments); }
+KERNEL(persistent_lstm_f, 512, RecurrentArguments) {
+  run_persistent_rnn<float, RecurrentArguments::lstm, 16>(arguments);
+}
+KERNEL(persistent_lstm_h, 512, RecurrentArguments) {
+  run_persistent_rnn<Half, RecurrentArguments::lstm, 16>(arguments);
+}
+KERNEL(persistent_gru_f, 512, RecurrentArguments) { run_persistent_rnn<float, RecurrentArguments::gru, 16>(arguments); }
+KERNEL(persistent_gru_h, 512, RecurrentArguments) { run_persistent_rnn<Half, RecurrentArguments::gru, 16>(arguments); }
+KERNEL(persistent_simple_f, 512, RecurrentArguments) {
+  run_persistent_rnn<float, RecurrentArguments::simple, 64>(arguments);
+}
+KERNEL(persistent_simple_h, 512, RecurrentArguments) {
+  run_persistent_rnn<Half, RecurrentArguments::simple, 64>(arguments);
+}
 
 } // namespace rtexec::tasks::cuda

@@ -372,12 +372,12 @@ Launch stack_launch(StackArguments& p, int kind, Storage storage) {
   const auto shared = (2LL + p.at_once) * padded * static_cast<long long>(sizeof(float));
   return {kernel, count(p.batch), 1, count(p.layers), count(threads), count(shared), count(p.layers)};
 }
-std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Storage storage) {
+std::optional<PersistentLaunch> persistent_launch(const RecurrentArguments& p, Storage storage) {
   const bool lstm = p.kind == RecurrentArguments::lstm, gru = p.kind == RecurrentArguments::gru;
   if (gru && !p.late_reset) return std::nullopt;
-  const auto* kernel = lstm  ? name(storage, "resident_lstm_f", "resident_lstm_h")
-                       : gru ? name(storage, "resident_gru_f", "resident_gru_h")
-                             : name(storage, "resident_simple_f", "resident_simple_h");
+  const auto* kernel = lstm  ? name(storage, "persistent_lstm_f", "persistent_lstm_h")
+                       : gru ? name(storage, "persistent_gru_f", "persistent_gru_h")
+                             : name(storage, "persistent_simple_f", "persistent_simple_h");
   const long long columns = lstm || gru ? 16 : 64; // number of columns of the weights on each lane
   constexpr long long max_threads = 512, fewest_lanes = 4;
   long long lanes = fewest_lanes;
@@ -386,8 +386,8 @@ std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& p, Stora
     const auto threads = up(up(p.hidden, blocks) * lanes, warp) * warp;
     if (threads > max_threads || lanes > warp) continue;
     const auto states = 2 * columns * lanes * static_cast<long long>(sizeof(float));
-    return ResidentLaunch{{kernel, count(p.batch), 1, count(blocks), count(threads), count(states), count(blocks)},
-                          static_cast<int>(lanes)};
+    return PersistentLaunch{{kernel, count(p.batch), 1, count(blocks), count(threads), count(states), count(blocks)},
+                            static_cast<int>(lanes)};
   }
   return std::nullopt;
 }

@@ -55,13 +55,13 @@ namespace rtexec::tasks::cuda {
 [[nodiscard]] Launch launch_of(const AttentionArguments& arguments, Storage storage);
 [[nodiscard]] Launch launch_of(const RecurrentArguments& arguments, Storage storage);
 /// The launch of a persistent RNN, whose weights stay in registers for the whole sequence. The layer must have no
-/// peepholes. resident_launch() returns nullopt if the weights do not fit into the registers of a cluster, or if the
+/// peepholes. persistent_launch() returns nullopt if the weights do not fit into the registers of a cluster, or if the
 /// layer is a gru without `late_reset`.
-struct ResidentLaunch {
+struct PersistentLaunch {
   Launch launch;
   int lanes; // to be stored in RecurrentArguments::lanes
 };
-[[nodiscard]] std::optional<ResidentLaunch> resident_launch(const RecurrentArguments& arguments, Storage storage);
+[[nodiscard]] std::optional<PersistentLaunch> persistent_launch(const RecurrentArguments& arguments, Storage storage);
 /// Returns the number of lanes that share a hidden unit in a fused RNN. Its layers have at most `max_inputs` inputs and
 /// `max_hidden` hidden units. Returns nullopt if the weights of a layer do not fit into the registers of a block.
 [[nodiscard]] std::optional<int> lanes_of_stack(int max_inputs, int max_hidden);
