@@ -123,7 +123,7 @@ std::vector<Key<SwapOptions>> swap_keys() {
           "published (RTSS 2023); mo-vmm, min, pageable, lru: the baselines of that paper; none: all memory must fit",
           &S::policy),
       key<S>("store", store(),
-             "\"pinned\"; on a board with unified_memory = true a file: the task set's file name with .swap",
+             "pinned memory; on a board with unified_memory = true a file: the task set's file name with .swap",
              "where swapped chunks are stored: pinned: in page-locked host memory; file:PATH: in this file", &S::store),
       key<S>("candidates", one_of<SwapCandidates>(),
              "which memory of a task is swapped first: constants-first: constants, which are not copied out; "
@@ -466,7 +466,7 @@ std::vector<Key<Task>> task_keys() {
           &Task::arguments),
       key<Task>("model", path(), "none; dnn tasks require it",
                 "dnn: the network, as an ONNX file, or as a file that the task's backend reads", &Task::model),
-      optional_text<Task>("backend", "\"rtexec\": the built-in engine",
+      optional_text<Task>("backend", "the built-in engine, \"rtexec\"",
                           "dnn: the inference engine. NAME: the shared object librtexec-backend-NAME.so; ./FILE.so "
                           "(any path with a /): this shared object (backend.h)",
                           &Task::backend),

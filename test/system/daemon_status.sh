@@ -41,13 +41,16 @@ sample_client() { # NAME MIB JOBS [PERIOD]
 }
 sample_client front 4 100000 200 & front=$!
 sample_client rear 8 100000 & rear=$!
-seen() { "$rtexec" ps --daemon run --json ps.json >/dev/null && [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1)")" = "['front', 'rear']" ]; }
+front_is="next(c for c in d['clients'] if c['name'] == 'front')"
+seen() { # both clients execute jobs, and the one with a deadline has its bound
+  "$rtexec" ps --daemon run --json ps.json >/dev/null &&
+    [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1), $front_is['response_bound_ns'] is not None")" = "['front', 'rear'] True" ]
+}
 await seen || { echo "the clients are not seen"; cat ps.json log ./*.err; bad=1; }
 
 expect 0 'client +process +now +missed +response +deadline +memory' "$rtexec" ps --daemon run
 expect 0 "^ +front +[0-9]+ +(idle|waits|loads|runs) +[0-9]+ .* 16.0 MiB" "$rtexec" ps --daemon run
 expect 0 '^ +rear +[0-9]+ +(idle|waits|loads|runs) +- ' "$rtexec" ps --daemon run
-front_is="next(c for c in d['clients'] if c['name'] == 'front')"
 expect 0 '^True 200000000 16777216 True$' ask ps.json "($front_is)['declared'], ($front_is)['period_ns'], ($front_is)['limit_bytes'], ($front_is)['response_bound_ns'] > 0"
 expect 0 '^2 0 edf pipelined 33554432 2097152$' ask ps.json "d['daemon']['came'], d['daemon']['refused'], d['daemon']['order'], d['daemon']['swap_policy'], d['daemon']['capacity_bytes'], d['daemon']['chunk_bytes']"
 expect 0 "^True True$" ask ps.json "all(c['executable'].endswith('/sample_client') for c in d['clients']), all(c['resident_bytes'] <= c['memory_bytes'] <= c['limit_bytes'] for c in d['clients'])"

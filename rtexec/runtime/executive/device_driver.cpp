@@ -61,9 +61,9 @@ struct DeviceDriver::TaskChannel {
   bool opened = false;             // true: the segment that ends next executes, or was launched
   std::uint32_t reported_ends = 0; // number of segment ends reported to the scheduler, for all jobs; the last segment
                                    // of a job is not counted
-  Instant begun{};                      // traced beginning of the segment that ends next
-  Instant last_end{};                   // end of the previous segment
-  Status launch_error{};                // error of launching a segment ahead; reported when this segment would execute
+  Instant begun{};                 // traced beginning of the segment that ends next
+  Instant last_end{};              // end of the previous segment
+  Status launch_error{};           // error of launching a segment ahead; reported when this segment would execute
   std::optional<policies::JobId> ended; // the job that failed; the other submitted segments of this job do not execute
   DevicePart part{};                    // the device part so far
   Duration recorded{0};                 // the part of the job's execution time that lies between the traced begin and
