@@ -44,7 +44,7 @@ sample_client rear 8 100000 & rear=$!
 front_is="next(c for c in d['clients'] if c['name'] == 'front')"
 seen() { # both clients execute jobs, and the one with a deadline has its bound
   "$rtexec" ps --daemon run --json ps.json >/dev/null &&
-    [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1), $front_is['response_bound_ns'] is not None")" = "['front', 'rear'] True" ]
+    [ "$(ask ps.json "sorted(c['name'] for c in d['clients'] if c['jobs'] > 1), ($front_is)['response_bound_ns'] is not None")" = "['front', 'rear'] True" ]
 }
 await seen || { echo "the clients are not seen"; cat ps.json log ./*.err; bad=1; }
 
