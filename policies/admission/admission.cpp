@@ -186,7 +186,7 @@ Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::siz
   return decided ? std::move(in_time) : with(Lateness::any);
 }
 
-/// Tries swap volumes until the set is proved.
+/// Tries swap volumes (by task, the number of swapped chunks) until the set is proved.
 class VolumeTrial {
  public:
   VolumeTrial(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency, std::uint32_t overflow)
@@ -196,17 +196,18 @@ class VolumeTrial {
         on_device_(on_device(set.tasks, {urgency.begin(), urgency.end()})),
         overflow_(overflow) {}
 
-  /// Returns the plan with the first volumes that are proved, or else with the volumes that come closest. The search
-  /// continues even if the test of the device alone succeeds: with CPU parts, other volumes may be needed that leave
-  /// more of the deadlines.
+  /// Returns the plan with the first swap volumes for which the set is proved. If there are none, returns the plan with
+  /// the swap volumes that come closest to a proof. The search continues even if the test of the device alone succeeds,
+  /// because CPU parts need time, too: other swap volumes may leave more of the deadlines to CPU parts.
   Plan run() {
     const auto roomy = [this](std::span<const Nanos> charged) {
       return searched([&](int eighths) { return swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged); });
     };
     if (auto proved = roomy({})) return std::move(*proved);
-    // Volumes are first chosen by executions without charges. Charged executions are longer, and grow with the number
-    // of moved chunks. With charged executions, other volumes may leave enough frames for the loads during these
-    // executions.
+    // The swap volumes so far were chosen for execution times without charges (overheads that the analysis adds).
+    // Charged executions are longer, and a long execution may delay a concurrent load that lacks frames (condition (M)
+    // of swap_bounds.hpp). If (M) fails for the charged executions of the closest plan, the loop chooses swap volumes
+    // for these executions, and for multiples of them.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;
@@ -219,7 +220,7 @@ class VolumeTrial {
   }
 
  private:
-  /// `proposed(eighths)` returns volumes for a device that may use `eighths` / 8 of the time that remains of each
+  /// `proposed(eighths)` returns swap volumes for a device that may use `eighths` / 8 of the time that remains of each
   /// deadline after CPU parts.
   std::optional<Plan> searched(const auto& proposed) {
     for (const int eighths : {8, 7, 6, 4}) {
@@ -271,8 +272,8 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-/// Tries classes, cuts and volumes until the set is proved. The carry (tensors that a task keeps between its segments)
-/// takes memory, so that other tasks must swap more chunks.
+/// Tries device classes, cuts of jobs into segments, and swap volumes until the set is proved. The carry (tensors that
+/// a task keeps between its segments) takes memory, so that other tasks must swap more chunks.
 class PreemptionTrial {
  public:
   /// The goal of the search: only a plan that is proved, or else also the plan that comes closest.

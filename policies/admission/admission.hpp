@@ -30,7 +30,7 @@ namespace rtexec::policies {
 /// first one with which the set is proved. If there is none, it takes the one that comes closest.
 ///
 /// If the memory of all tasks does not fit, make_plan() chooses swap volumes (how many chunks each task swaps). It
-/// takes the first volumes for which the set is proved, or else the volumes that come closest.
+/// takes the first swap volumes for which the set is proved, or else the swap volumes that come closest to a proof.
 ///
 /// `layered`: the layers at which device parts can be cut into segments, with execution times without charges. It must
 /// be parallel to `set.tasks.tasks`; empty: device parts cannot be cut. Jobs are cut if the set is not proved with one

@@ -39,7 +39,8 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
   return errors.empty() ? Result<std::vector<Places>>(std::move(all)) : fail(Errc::bad_input, errors);
 }
 
-/// Makes an option for the search. If tasks may co-run, treats a task with wcet_beside as if it had a partner.
+/// Makes an option for the search. If tasks may co-run, treats a task with wcet_beside as if it had a partner (a task
+/// that it co-runs with).
 MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const ResolvedSet& set) {
   const WholeChunks chunks = whole_chunks(measured.memory, set.chunk, set.tasks.swap.policy);
   MemoryOption option{.policy = measured.policy,
@@ -117,7 +118,8 @@ Result<PolicyPlan> plan_with(ResolvedSet set, std::span<const std::vector<Measur
   return PolicyPlan{.plan = std::move(*plan), .chosen = std::move(chosen), .exact = exact};
 }
 
-/// Returns the index of policy D in `measured`, or of the first allowed policy if D is not allowed.
+/// Returns the index of memory policy D (device memory) in `measured`. If D is not allowed, returns the index of the
+/// first allowed policy.
 std::size_t plain(std::span<const MeasuredPolicy> measured, const Places& places) {
   const auto device =
       std::ranges::find_if(places, [&](std::size_t k) { return measured[k].policy == MemoryPolicy::device; });

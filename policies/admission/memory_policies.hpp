@@ -34,16 +34,16 @@ struct PolicyPlan {
 ///
 /// A choice must be proved without swapping, and its memory must fit into the capacity. Host memory counts too if
 /// device and host share one memory. If there is no such choice, each task gets policy D (device memory) if D is
-/// allowed, and otherwise its first allowed policy. make_plan() then swaps, or the set is not proved. So if only D can
-/// be chosen, the result is the plan of make_plan().
+/// allowed, and otherwise its first allowed policy. make_plan() then swaps, or the set is not proved. So if only policy
+/// D can be chosen, the result is the plan of make_plan().
 ///
 /// The choice is optimal with SCHED_FIFO and priorities that are not searched. In other cases it is nearly always
 /// optimal.
 ///
 /// If tasks co-run ([device] co_run), the result is the better of two choices. The first choice treats each task with
-/// wcet_beside as if it had a partner, so that its plan is valid with or without partners. The second choice treats
-/// tasks as if none had a partner; it is used only if it is proved with the actual pairs. The result may then not be
-/// optimal.
+/// wcet_beside as if it had a partner (a task that it co-runs with), so that its plan is valid with or without
+/// partners. The second choice treats tasks as if none had a partner; it is used only if it is proved with the actual
+/// pairs. The result may then not be optimal.
 /// Returns bad_input as make_plan() does, and if a task may only get policies that the board lacks or that were not
 /// measured.
 [[nodiscard]] Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set,

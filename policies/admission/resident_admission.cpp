@@ -155,9 +155,9 @@ bool ResidentAdmission::has_bounds() const {
   return !ways_.empty() && !monotone;
 }
 
-/// Returns `ask(bounds)`, an upper bound on the slack of one way, for any split of deadlines. If the first split is
-/// known to prove the set for all times of the range, make_plan() uses no other split. Then the bound for the first
-/// split applies.
+/// Returns `ask(bounds)`, an upper bound on the slack of one way (an assignment of cores), for any split of deadlines
+/// into a deadline for each part. If the first split is known to prove the set for all times of the range, make_plan()
+/// uses no other split. Then the bound for the first split applies.
 template <class Ask>
 std::optional<Nanos> ResidentAdmission::asked(std::size_t index, const TimesBetween& times, Nanos needed,
                                               const Ask& ask) {

@@ -86,8 +86,9 @@ class Search {
       : set_(set), plan_(plan), progress_(progress) {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     set_.tasks.device.launch_ahead = plan.launch_ahead;
-    // `resident` sets how much of a swap volume is on the device at the start. The proof does not use it. But it limits
-    // the swap volumes, so it is removed
+    // `resident` sets how much of a task's swap volume is on the device at the start. The proof does not depend on
+    // `resident`. But a task's swap volume must be at least its `resident`. So `resident` is removed, and any swap
+    // volume may be chosen
     for (Task& task : set_.tasks.tasks) task.resident.reset();
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       if (plan.tasks[i].stream) set_.tasks.tasks[i].stream_chunks = plan.tasks[i].stream->ring;
@@ -128,7 +129,8 @@ class Search {
     return edge<Factor>(from, to, factor_at, change);
   }
 
-  /// Returns the edge of the capacity. Memory beyond the demand of all tasks is not tried, since it would not be used.
+  /// Returns the edge of the device's capacity. Capacities above the demand of all tasks are not tried, since the tasks
+  /// would not use more memory.
   Edge<Bytes> capacity() {
     const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
     const Step asked = std::max(Step{1}, chunks(plan_.demand));
@@ -173,8 +175,8 @@ class Search {
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }
 
-  /// Returns the classes, cuts and streams of the plan as values that the set specifies. The execution times of tasks
-  /// may have changed.
+  /// Returns the device classes, cuts and streams of the plan as values that the set specifies. The execution times of
+  /// tasks may have changed.
   [[nodiscard]] std::vector<LayeredTask> divided(const TaskSet& tasks) const {
     std::vector<LayeredTask> result;
     for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)

@@ -2,12 +2,13 @@
 // grow. Pure; uses only make_plan().
 //
 // One quantity is changed at a time; all other quantities keep the values of the set and the board. Each changed set
-// gets its own plan: priorities, volumes and cores are chosen anew if the set does not specify them.
+// gets its own plan: priorities, swap volumes and cores are chosen anew if the set does not specify them.
 //
 // The values are on a grid. The search bisects between a value that is proved and a value that is not, until they are
 // neighbours on the grid (an edge). There is only one edge if a lower load never loses a proof. The analyses have this
-// property, but the choices of volumes, splits and cores do not always have it. Then there may be several edges, and
-// the search finds one of them. In each case, `Edge::proved` is proved and `Edge::not_proved` is not.
+// property, but the choices of swap volumes, of deadlines for the parts of a job (splits) and of cores do not always
+// have it. Then there may be several edges, and the search finds one of them. In each case, `Edge::proved` is proved
+// and `Edge::not_proved` is not.
 #pragma once
 
 #include <rtexec/plan.hpp>

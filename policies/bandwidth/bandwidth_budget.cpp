@@ -159,14 +159,15 @@ bool BandwidthRegulator::all_used_up() const noexcept {
 
 namespace {
 
-/// After so many executions of a kind, its undisturbed time is lowered if they were shorter
+/// After each `block` executions of a kind of job, its undisturbed time is lowered if these executions were shorter
 constexpr unsigned block = 16;
-/// The undisturbed time is lowered only if executions take at most this fraction of it; less is noise
+/// The undisturbed time is lowered only if the executions take less than this fraction of it. A smaller difference
+/// counts as noise
 constexpr double shorter = 63.0 / 64;
-/// After its undisturbed time was lowered, a kind is learnt again under the lowest limit, but at most once in so many
-/// executions
+/// After its undisturbed time was lowered, a kind is learnt again under the lowest limit, unless fewer than this number
+/// of executions have passed since learning last ended
 constexpr unsigned relearning = 256;
-/// The limit is raised only if the slowdown is below this share of the allowed slowdown (both beyond 1)
+/// The limit is raised only if the slowdown is below 1 + `aim` * (allowed slowdown - 1)
 constexpr double aim = 7.0 / 8;
 constexpr double deepest_cut = 1.0 / 2; // the smallest factor by which one execution cuts the limit
 constexpr double min_cut = 15.0 / 16;   // the largest factor by which one execution cuts the limit
@@ -265,8 +266,8 @@ void BandwidthLoop::raise(double slowdown) noexcept {
   const double room = 1 + (settings_.slowdown - 1) * aim - slowdown;
   const double range = static_cast<double>(settings_.ceiling.bytes_per_second - settings_.floor.bytes_per_second);
   const double step = std::min(static_cast<double>(limit_) * steepest, range * longest_step);
-  // A round raises the limit by a full step if the slowdown is below the aim by at least half of the allowed slowdown
-  // (beyond 1). Nearer to the aim, the step shrinks in proportion.
+  // `room`: how far the slowdown is below the aimed slowdown. A round raises the limit by a full step if `room` is at
+  // least (allowed slowdown - 1) / 2. With less room, the step shrinks in proportion.
   if (room > 0)
     set_limit(static_cast<double>(limit_) +
               std::max(1.0, step * std::min(1.0, 2 * room / std::max(settings_.slowdown - 1, room))));

@@ -30,7 +30,8 @@ inline constexpr Lines unlimited = std::numeric_limits<Lines>::max();
 struct BandwidthDomain {
   Lines budget = unlimited; // memory lines in each period; at least 1
   bool always = false;      // true if the budget is always in force; false: only while the device works
-  /// True if it gives unused lines to other domains; false: it has real-time work and only receives lines
+  /// True if the domain gives unused lines to other domains. False: the domain has real-time work, and only receives
+  /// lines
   bool donates = true;
 };
 
@@ -40,8 +41,8 @@ struct BandwidthRules {
   Overshoot overshoot = Overshoot::carry;
 };
 
-/// Decides how many lines each domain may move, and when it is held. Pure and deterministic; never allocates after
-/// construction. A call takes time linear in the number of domains. Not thread-safe.
+/// Decides how many memory lines each domain may move, and when a domain is held (stopped). Pure and deterministic;
+/// never allocates after construction. A call takes time linear in the number of domains. Not thread-safe.
 class BandwidthRegulator {
  public:
   /// Allocates all memory of the object.
@@ -52,18 +53,19 @@ class BandwidthRegulator {
   /// at least 1, or 0.
   /// 0 means that the domain is held for the whole period, because it moved too many lines beyond its budgets. Its
   /// driver may still call used_up() at once, in case other domains have donated lines.
-  /// The periods of all domains begin at the same instants. The first domain that begins a period also begins it for
-  /// the pool of donated lines. `used` must be 0 in the first call for a domain. `periods`: the number of periods that
-  /// have ended since the domain's last call. If it is more than 1, `used` is the sum over all these periods.
+  /// The periods of all domains begin at the same instants. The first domain that begins a period also begins this
+  /// period for the pool of donated lines. `used` must be 0 in the first call for a domain. `periods`: the number of
+  /// periods that have ended since the domain's last call. If `periods` is more than 1, `used` is the sum over all
+  /// these periods.
   [[nodiscard]] Lines begin_period(std::size_t domain, Lines used, bool in_force, std::uint64_t periods = 1) noexcept;
 
-  /// Returns how long the driver of `domain` need not report, for a domain that has just begun a period. The driver
-  /// reports again when the domain has moved the returned number of lines (half the budget), or after `periods`
-  /// periods. Returns 0 if the driver must report in each period.
-  /// A driver that reports earlier begins the current period with used = 0, and counts all lines since the pause began
-  /// as moved in that period. So no period exceeds its budget, but the last one may end at half of it.
-  /// The result is 0 for a domain with real-time work and for a domain that has a debt or is paying one. It is also 0
-  /// if `reclaim` or sharing is enabled.
+  /// Requires that `domain` has just begun a period. Returns the number of lines (half the budget) that the domain may
+  /// move before its driver must report again. The driver also reports after `periods` periods. Returns 0 if the driver
+  /// must report in each period.
+  /// A driver that reports earlier than required begins the current period with used = 0, and counts all lines since
+  /// the pause began as moved in that period. So no period exceeds its budget, but the last period may already end
+  /// after half of its budget. The result is 0 for a domain with real-time work and for a domain that has a debt or is
+  /// paying one. It is also 0 if `reclaim` or sharing is enabled.
   [[nodiscard]] Lines pause(std::size_t domain, std::uint64_t periods) const noexcept;
 
   struct Answer {
@@ -79,11 +81,11 @@ class BandwidthRegulator {
     Lines lines = 0;
     friend bool operator==(const Answer&, const Answer&) = default;
   };
-  /// Reports that `domain` has moved `used` lines in this period, which is all that it was allowed. If `used` is less,
-  /// the answer is the remaining number of lines. If `in_force` is false, a domain that is limited only while the
-  /// device works continues without a limit. A driver that releases a domain because the device has stopped working
-  /// must make this call. Otherwise the lines moved afterwards become a debt. A domain is held if other domains have
-  /// begun a period that it has not begun.
+  /// Reports that `domain` has moved `used` lines in this period, which is all that the domain was allowed. If `used`
+  /// is less than the domain was allowed, the answer is the remaining number of lines. If `in_force` is false, a domain
+  /// that is limited only while the device works continues without a limit. A driver that releases a domain because the
+  /// device has stopped working must make this call. Otherwise the lines moved afterwards become a debt. A domain is
+  /// held if other domains have begun a period that it has not begun.
   [[nodiscard]] Answer used_up(std::size_t domain, Lines used, bool in_force) noexcept;
 
   /// Sets the budget from the next period on. If a domain has no driver any more, its budget must be set to
@@ -155,9 +157,9 @@ class BandwidthLoop {
   /// True while the loop learns: the limit is the lowest one until every kind that executes is known
   [[nodiscard]] bool learning() const noexcept { return learning_; }
 
-  static constexpr unsigned learnt_from = 8; // a kind is known after so many executions under the lowest limit
-  /// Learning ends after so many executions of all kinds. Kinds without an execution among the most recent ones do not
-  /// count
+  static constexpr unsigned learnt_from = 8; // a kind is known after this number of executions under the lowest limit
+  /// Learning ends after at most this number of executions, counted over all kinds. A kind that is not among the last
+  /// `learning_window` executions does not count
   static constexpr unsigned learning_window = 64;
 
  private:
@@ -174,9 +176,9 @@ class BandwidthLoop {
     Duration undisturbed{0};
     Shortest quiet;         // execution times under the lowest limit
     Shortest recent;        // execution times under any limit
-    std::uint64_t last = 0; // the number of its last execution, counted over all kinds; 0: never executed
+    std::uint64_t last = 0; // the number of the kind's last execution, counted over all kinds; 0: never executed
     double slowdown = 0;    // the largest slowdown in this round
-    bool in_round = false;  // true if it executed since the limit was last examined
+    bool in_round = false;  // true if the kind executed since the limit was last examined
     bool known = false;
   };
 

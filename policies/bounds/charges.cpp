@@ -13,7 +13,7 @@ namespace rtexec::policies {
 namespace {
 
 /// True if an engine's thread (of the compute engine or a copy engine) computes or spins while the engine works.
-/// Otherwise the thread sleeps meanwhile and never uses up its reservation.
+/// Otherwise the thread sleeps while the engine works, and never uses up its reservation.
 bool computes(const ResolvedSet& set) {
   return set.board.computes_on_core() || set.tasks.device.completion == Completion::spin;
 }
@@ -50,10 +50,10 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
 bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
 
 /// Returns the jitter J of the scheduler's decisions on jobs of a task with period T: in a window of length w, it
-/// decides on at most ceil((w + J) / T) jobs. A real-time job ends by its deadline, which is then J. A best-effort job
-/// may be late, but until it ends, no other job of its task runs, and later releases are a period apart. So J is one
-/// period. If late jobs are aborted, one more release has passed, and J is two periods. After a stop of the machine,
-/// releases come early by up to `platform_stall`, which is added to J.
+/// decides on at most ceil((w + J) / T) jobs. A real-time job ends by its deadline, so J is the relative deadline. A
+/// best-effort job may be late, but until it ends, no other job of its task runs, and later releases are a period
+/// apart. So J is one period. If late jobs are aborted, one more release has passed, and J is two periods. After a stop
+/// of the machine, releases come early by up to `platform_stall`, which is added to J.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.platform_stall.count();
   if (task.real_time()) return task.deadline.count() + early;
@@ -87,12 +87,12 @@ bool stops_others(const Plan& plan, const PlannedTask& task) {
   });
 }
 
-/// Returns the compute engine's charge for each segment of a job. The charges hold whatever executes concurrently.
-/// `decision`: the scheduler's time, added to each segment.
+/// Returns the compute engine's charge for each segment of a job. The charges are valid whichever jobs execute
+/// concurrently. `decision`: the scheduler's time, added to each segment.
 ///
-/// A segment that was submitted ahead waits only until the end of the segment two before it is processed. The previous
-/// segment executes meanwhile. A job that interrupts segments submitted ahead is charged for resuming them. Proof:
-/// proofs/segmented.md.
+/// A segment that was submitted ahead waits only until the thread has processed the end of the segment before the
+/// previous segment. The previous segment executes during that time. A job that interrupts segments submitted ahead is
+/// charged for resuming them. Proof: proofs/segmented.md.
 std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
                               Nanos decision = 0) {
   const Nanos begin = between_segments(board, false) + decision;
@@ -216,8 +216,8 @@ class DeviceCharges {
 
  private:
   /// Returns the load by which jobs of `task` interrupt the threads of copy engines: the task's CPU parts on that core
-  /// and, under reservations, the scheduler's decisions. Under SCHED_FIFO the measured costs include the decisions
-  /// already.
+  /// and, under reservations, the scheduler's decisions. Under SCHED_FIFO, the measured costs of moving chunks include
+  /// the decisions already.
   Load interruption(const Task& task, const PlannedTask& planned) const {
     const bool shared = task.real_time() && planned.core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
@@ -443,7 +443,7 @@ const TaskInput* releasing_input(const Task& task) {
   return released && releases != task.inputs.end() ? &*releases : nullptr;
 }
 
-/// The polls are at least `message_looks` apart. Their jitter is that of a release.
+/// The polls are at least `message_looks` apart. Their jitter equals the release jitter.
 Load looks_of(const Task& task, const Board& board) {
   const TaskInput* const source = releasing_input(task);
   if (source == nullptr || source->source != SourceKind::iceoryx) return {};

@@ -1,6 +1,6 @@
 // The task set as the analysis sees it. Each part includes the overheads of the board, and each device part also the
-// time to move chunks if the plan swaps. A charge is such a time, added to a measured or declared one. Formulas, and
-// assumptions about the measured costs: proofs/swapping.md.
+// time to move chunks if the plan swaps. A charge is such an overhead or move time, added to a measured or declared
+// execution time. Formulas, and assumptions about the measured costs: proofs/swapping.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -24,8 +24,8 @@ namespace rtexec::policies {
   return board.release_latency + 2 * board.platform_stall;
 }
 
-/// Returns the input whose new data releases `task`: the one that triggers it, or the one that the calling program
-/// fills. Returns null if there is none.
+/// Returns the input whose new data releases `task`: the input that triggers the task, or the input that the calling
+/// program fills. Returns null if there is no such input.
 [[nodiscard]] const TaskInput* releasing_input(const Task& task);
 
 /// The shortest time between two polls of a release thread that waits for iceoryx messages.

@@ -15,8 +15,8 @@
 namespace rtexec::policies {
 namespace {
 
-/// How a task chooses among the cores with room for it: the first core, the core with the least load (`emptiest`), or
-/// the core with the highest load (`fullest`).
+/// How a task chooses among the cores on which all tasks would keep their deadlines with it: the first core, the core
+/// with the least load (`emptiest`), or the core with the highest load (`fullest`).
 enum class Fit { first, emptiest, fullest };
 
 /// The order in which tasks choose their cores. Real-time tasks choose first. Among real-time tasks, those with the
@@ -161,8 +161,8 @@ class Packer {
   std::vector<std::size_t> heaviest_first_;
   std::vector<std::size_t> place_; // by task: its index in `urgency_`
   StagedSet base_;
-  std::vector<StagedTask> parts_; // by task, as if all were on one core
-  std::vector<double> shares_;    // by task: the share of a core
+  std::vector<StagedTask> parts_; // by task, as if all tasks were on one core
+  std::vector<double> shares_;    // by task: the share of a core that the task needs
   std::vector<std::optional<unsigned>> placed_;
   bool chooses_ = false; // true if at least one real-time task names no core
   std::map<unsigned, double> load_;

@@ -26,7 +26,7 @@ struct CorePart {
 }
 
 /// Returns the longest time from a part of `task` becoming ready to its end. It covers the part's own work `own`, and
-/// the work of the loads `higher` meanwhile. `from`: where the iteration starts; it must not exceed the result.
+/// the work of the loads `higher` in that time. `from`: where the iteration starts; it must not exceed the result.
 [[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
                                             std::span<const Load> higher, Nanos from = 0) {
   const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
@@ -68,7 +68,7 @@ struct CorePart {
 }
 
 /// Adds the loads of a task on its core to `loads`. The task's last part becomes ready by `device_done`, when its
-/// device part ends. If the machine stops meanwhile, the last part becomes ready up to `platform_stall` later.
+/// device part ends. If the machine stops before that, the last part becomes ready up to `platform_stall` later.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
   if (task.looks.cost > 0) loads.push_back(task.looks);
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));

@@ -96,9 +96,9 @@ class SplitSearch {
     }
   }
 
-  /// Finds the best case for each task over all caps. In the best case the last parts of more urgent tasks become ready
-  /// as early as any cap allows. The task's windows are then the shortest. Also finds the longest windows, and a lower
-  /// bound on the busy period.
+  /// Finds the best case for each task over all caps (latest ends of device parts, see the class). In the best case the
+  /// last parts of more urgent tasks become ready as early as any cap allows. The task's windows are then the shortest.
+  /// Also finds the longest windows, and a lower bound on the busy period.
   void find_room() {
     room_ = best_.tasks;
     for (const auto& [core, tasks] : on_core_) {
@@ -127,7 +127,8 @@ class SplitSearch {
     if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
   }
 
-  /// True if no caps can prove the set: even in the best case of each task (`room_`) some deadline is missed.
+  /// True if the set cannot be proved, whichever caps (latest ends of device parts) are chosen. That is so if some
+  /// deadline is missed even in the best case of each task, `room_`, which no choice of caps can improve.
   bool infeasible() const {
     if (no_better(room_, -1, false)) return true;
     if (!std::ranges::all_of(best_.device, blocks_no_longer_than_it_demands) || busy_ == unbounded) return false;
@@ -160,8 +161,8 @@ class SplitSearch {
     return false;
   }
 
-  /// Returns the bounds for the current cap of task `j` in `caps_`. Returns nullopt if their slack does not exceed
-  /// `least`. The cheapest checks come first.
+  /// Returns the bounds for the current cap of task `j` in `caps_`. Returns nullopt if the slack of these bounds does
+  /// not exceed `least`. The cheapest checks come first.
   std::optional<EdfBounds> improved(std::size_t j, Nanos least) const {
     std::vector<StageBounds> splits = best_.tasks;
     splits[j].device_done = std::min(caps_[j], set_.tasks[j].deadline - splits[j].last_window);
@@ -217,8 +218,8 @@ class SplitSearch {
   }
 
   /// Returns lower caps to try for task `j`. Last parts of `j` fall into the windows of less urgent tasks on its core.
-  /// For each such window, one candidate is the largest cap with which one last part less falls into it. The other
-  /// candidates form a coarse grid.
+  /// For each such window, one candidate is the largest cap with which the number of last parts of `j` in the window is
+  /// lower by one. The other candidates form a coarse grid.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
@@ -248,9 +249,9 @@ class SplitSearch {
   std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
   std::vector<Nanos> caps_;                              // by task: the latest end of its device part
   EdfBounds best_;
-  std::vector<StageBounds> room_;    // by task: the best case; no caps make its parts ready earlier
+  std::vector<StageBounds> room_;    // by task: the best case; no choice of caps makes its parts ready earlier
   Nanos busy_ = unbounded;           // a lower bound on every busy period
-  std::vector<StageBounds> longest_; // by task: the worst case; no caps make a window longer
+  std::vector<StageBounds> longest_; // by task: the worst case; no choice of caps makes a window longer
   int evaluations_ = 0;
 };
 

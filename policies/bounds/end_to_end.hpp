@@ -121,8 +121,8 @@ struct StageBounds {
 };
 
 /// Returns the response times of the CPU parts of each task, as if device parts took no time: lower bounds on the time
-/// that the core needs. The result is in the set's order. If a response exceeds the deadline, its computation stops
-/// there, and the result is marked as not settled.
+/// that the core needs. The result is in the set's order. If a response exceeds the deadline, the iteration stops
+/// before its fixed point. FixedPoint::settled is then false, and the value is only a lower estimate.
 [[nodiscard]] std::vector<FixedPoint> core_responses(const StagedSet& set);
 
 /// Returns the bounds for a static-priority device. Stops after the first task whose bound exceeds its deadline, since
@@ -154,11 +154,12 @@ struct EdfBounds {
 [[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps,
                                                     std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
-/// How much effort the search for bounds makes. `quick` takes the first guess. `verdict` searches only while the set
-/// may still be proved. `full` also improves the bounds of a set that cannot be proved.
+/// How much effort the search for bounds makes. `quick` takes the first candidate of the search. `verdict` searches
+/// only while the set may still be proved. `full` also improves the bounds of a set that cannot be proved.
 enum class Effort { quick, verdict, full };
 
-/// Searches for a way to split each deadline into stages that the cores and an EDF device keep.
+/// Searches for a split of each deadline into deadlines of the stages (first part, device part, last part), so that the
+/// cores and an EDF device keep all of them.
 [[nodiscard]] EdfBounds edf_bounds(const StagedSet& set, Effort effort = Effort::full);
 
 } // namespace rtexec::policies

@@ -162,7 +162,7 @@ struct ChainObstacle {
   enum class Why : std::uint8_t {
     no_response,   // `task` has no promised response
     sporadic,      // the time from one job to the next release has no bound
-    slow_follower, // the gate of `task` may let fewer jobs pass than the task before it releases
+    slow_follower, // the gate (SporadicGate) of `task` may let fewer jobs pass than the previous task releases
     drops_jobs,    // jobs without new input are dropped, and the time until there is new input has no bound
   };
   Why why{};

@@ -1,5 +1,5 @@
-// Bounds on the slack of a set whose tasks have cores, for a search that tries many lengths of parts. The bounds give
-// the largest slack that the set can have, and tell if the set is certainly proved. Sets that swap and threads under
+// Bounds on the slack of a set whose tasks have cores, for a search that tries many lengths of parts. Some bounds limit
+// the slack that the set can have; other bounds show that the set is certainly proved. Sets that swap and threads under
 // SCHED_DEADLINE are not supported. Pure; proofs: policies/proofs/memory-policies.md, "Bounds of admission".
 #pragma once
 
@@ -33,7 +33,7 @@ class PlacedBounds {
   void set_background(Nanos part) { named_.set.background = part; }
 
   /// Returns an upper bound on the slack with these parts, which also holds for all longer parts. Returns nullopt if
-  /// the set is proved with none of them.
+  /// the set is proved neither with these parts nor with longer ones.
   [[nodiscard]] std::optional<Nanos> most();
 
   /// Returns an upper bound on the slack quickly. It examines only the instants and responses that were tightest in

@@ -97,7 +97,7 @@ Nanos min_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
 /// Searches for the windows of reservations. A longer window takes a smaller share of a core, but leaves less of the
 /// deadline to the device. For given proportions between the tasks' windows, the shortest windows that fit on each core
 /// are best for the device. So the search varies the proportions. At first, each task uses the same fraction of its
-/// room (deadline less device part) for its windows.
+/// room for its windows. The room of a task is its deadline less release jitter and device part.
 template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
@@ -123,8 +123,9 @@ template <class Bounds> class WindowSearch {
   static constexpr int steps = 1 << 14;      // the number of steps from 0 to the room of a task
   static constexpr int longest = 64 * steps; // the largest step: 64 times the room
 
-  /// Returns the window of a task at step `step` of the search. `beyond`: true if windows may exceed the time that the
-  /// device part leaves of the deadline, so that a forced run (--force) can start.
+  /// Returns the window of a task at step `step` of the search: the fraction `step` / `steps` of the task's room (the
+  /// time that release jitter and device part leave of the deadline), multiplied by the task's weight. `beyond`: true
+  /// if windows may exceed the room, so that a forced run (--force) can start.
   double window(std::size_t task, int step, bool beyond) const {
     const auto room = static_cast<double>(room_[task]);
     const double wanted = room * weights_[task] * step / steps;

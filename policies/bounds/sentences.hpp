@@ -1,5 +1,5 @@
-// Turns the findings of the admission tests into text: each verdict with its inequality and an explanation. Only this
-// file produces such text. Pure.
+// Converts the findings of the admission tests into text: each verdict with its inequality and an explanation. All such
+// text is produced here. Pure.
 #pragma once
 
 #include "policies/bounds/findings.hpp"

@@ -20,8 +20,8 @@ Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   return longest;
 }
 
-/// Returns the charges to examine: all of them, or for a set of many tasks only those with the smallest share of the
-/// device.
+/// Returns the charges to examine (one for each lambda, overlap.hpp). For a set of many tasks, these are only the
+/// charges with the smallest share of the device; otherwise all charges.
 std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
   constexpr std::size_t many = 64;
   if (set.tasks.size() <= many) return overlaps;

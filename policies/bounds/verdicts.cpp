@@ -175,7 +175,8 @@ std::size_t min_slack(const NamedSet& named, std::span<const StageBounds> bounds
   return limiting;
 }
 
-/// Of the tasks without a device part, returns the first one whose bound exceeds its deadline, or which has no bound.
+/// Considers only tasks without a device part. Returns the first such task whose bound is missing or exceeds its
+/// deadline, or nullopt if there is none.
 std::optional<std::size_t> late_off_device(const NamedSet& named, const EdfBounds& bounds) {
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
     if (!named.set.tasks[i].uses_device() && !bounds.tasks[i].settled) return i;

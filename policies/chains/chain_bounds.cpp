@@ -53,7 +53,9 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
       const Wide less = i > 0 ? saved(segment, task) : Wide{0};
       term.waits = static_cast<Nanos>(task.period - less);
       if (i == 0 && task.input_delay) {
-        // The gate delays a release by no more than the input delay.
+        // Times count from the sampling of the input. If no timer releases the task, each sample triggers a job, and no
+        // period passes before that job. Its release comes at most `input_delay` after the sampling, even if the gate
+        // (SporadicGate) delays the release.
         if (task.release != Release::timer) term.waits = 0;
         term.waits += *task.input_delay;
         reduced_age += *task.input_delay;

@@ -3,7 +3,7 @@
 namespace rtexec::policies {
 namespace {
 
-/// The search of analyse_demand() examines an instant ahead of its turn after every so many steps.
+/// After each `timeout` steps, the search of analyse_demand() examines one instant ahead of its turn.
 constexpr int timeout = 16;
 
 /// No sum of demand reaches this value.
@@ -14,7 +14,7 @@ struct Way {
   struct Charge {
     Nanos cost = 0;     // for each job that is due in the interval
     Nanos blocking = 0; // the blocking by a job that is due later
-    Nanos tail = 0;     // the largest one among tasks with due jobs is added once
+    Nanos tail = 0;     // the largest tail of all tasks with due jobs is added once
   };
   std::vector<Charge> tasks;
   Nanos background = 0; // the blocking that counts in every interval

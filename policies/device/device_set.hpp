@@ -17,13 +17,14 @@ struct DeviceTask {
   Nanos period = 1;
   Nanos deadline = 0;  // at most the period
   Nanos execution = 0; // C
-  /// C as the end-to-end analysis charges it; 0: `execution`. Searches for volumes use it for condition (M)
-  /// (swap_bounds.hpp)
+  /// The execution time as the end-to-end analysis charges it; 0: `execution`. Searches for swap volumes use it for
+  /// condition (M) (swap_bounds.hpp)
   Nanos charged = 0;
   /// The least number of swapped chunks; the number is fixed if least == most, and otherwise chosen up to `most`
   std::uint32_t least = 0;
   std::uint32_t most = 0;
-  /// The number of chunks, the first ones, that are constant: these are dropped instead of copied out
+  /// The number of constant chunks, which are the task's first chunks. Constant chunks are dropped instead of copied
+  /// out
   std::uint32_t constants = 0;
   bool real_time = true; // false: best effort; its jobs only block other tasks
 };

@@ -22,7 +22,7 @@ using DeviceTest = AdmissionTest;
 struct DeviceVerdict {
   DeviceTest test{};
   bool proved = false;
-  Volumes volumes{}; // the volumes that are proved, or that come closest to it; empty: no volumes fit
+  Volumes volumes{}; // the swap volumes that are proved, or that come closest to a proof; empty: no swap volumes fit
   std::optional<std::size_t> limiting{}; // the task with the least slack
   std::optional<std::size_t> blocker{};  // the task that blocks; absent: no task, or several together
   // The inequality `left <= right` at the tightest instant or task. In theorem1 and baker, both sides are shares of one
@@ -31,18 +31,18 @@ struct DeviceVerdict {
   Nanos right = 0;
   Nanos demand = 0;   // the part of `left` that is demand of jobs
   Nanos blocking = 0; // the part of `left` that is blocking by work that began earlier
-  /// The length of the tightest interval, or the deadline of the tightest task; for the test theorem1, the shortest
-  /// period
+  /// The meaning depends on the test. theorem1 (RT-Swap, Theorem 1): the shortest period. baker, and response times
+  /// (static priority): the deadline of the tightest task. Demand (EDF): the length of the tightest interval
   Nanos instant = 0;
   Nanos slack = 0; // how much longer the blocking could be
   /// Bounds on the responses, by task, if demand, rta or pipelined proves the set; 0 for best-effort tasks
   std::vector<Nanos> responses{};
 };
 
-/// Tests the set with `volumes`. The volumes must fit (see fits()).
+/// Tests the set with the swap volumes `volumes`, which must fit (see fits()).
 [[nodiscard]] DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order, const Volumes& volumes);
 
-/// Tests the set with volumes chosen for the test.
+/// Tests the set with swap volumes that are chosen for the test.
 [[nodiscard]] DeviceVerdict test_device(const DeviceSet& set, DeviceTest test, Order order);
 
 } // namespace rtexec::policies

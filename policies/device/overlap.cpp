@@ -12,9 +12,9 @@ constexpr std::size_t max_charges = 4096; // the approximate limit on computed c
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t max_lambdas = 64;
 
-/// Returns the values of lambda to examine: 0, every C - delay, and every o up to the longest C. Between these values,
-/// charges are linear in lambda, so no other value gives a smaller sum. If there are too many values, returns only some
-/// of them: the charges for each value are sound.
+/// Returns the values of lambda to examine (letters: overlap.hpp): 0, every C - delay, and every o up to the longest C.
+/// Between these values, charges are linear in lambda, so no other value gives a smaller sum. If there are too many
+/// values, returns only some of them: the charges for each value are sound.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned top_class = 0;
 constexpr unsigned first_level = 1;
-/// The resolution of limits on blocking: limits that differ by less than this lead to the same cuts.
+/// The resolution of limits on blocking, in ns: limits that differ by less than this lead to the same cuts.
 constexpr Nanos step = 1'000;
 
 using Times = std::vector<Nanos>;
@@ -252,7 +252,7 @@ class Search {
     return std::clamp<std::size_t>(16384 / set_.tasks.size(), 64, 2048);
   }
 
-  /// Returns the first choices, each with its best volumes. Returns an empty list as soon as a choice is proved.
+  /// Returns the first choices, each with its best swap volumes. Returns an empty list as soon as a choice is proved.
   [[nodiscard]] std::vector<Choice> first_choices() {
     std::vector<Choice> choices;
     for (const std::size_t count : top_class_counts()) {
@@ -327,8 +327,8 @@ class Search {
     return classes;
   }
 
-  /// Returns volumes that fit, that is, leave enough frames. Each of them swaps as few chunks as possible, under a
-  /// different limit on the swapped chunks of one task.
+  /// Returns several choices of swap volumes that fit, that is, leave enough frames. Each choice swaps as few chunks as
+  /// possible, under a different limit on the swapped chunks of one task.
   [[nodiscard]] std::vector<Volumes> volumes_with(const std::vector<unsigned>& classes) const {
     std::vector<Volumes> found;
     const std::uint32_t largest = std::ranges::max(set_.device.tasks, {}, &DeviceTask::most).most;
@@ -342,7 +342,7 @@ class Search {
     return found;
   }
 
-  /// Returns volumes of at most `bound` chunks for each task. The least urgent tasks swap their chunks first.
+  /// Returns swap volumes of at most `bound` chunks for each task. The least urgent tasks swap their chunks first.
   [[nodiscard]] Volumes filled(const std::vector<unsigned>& classes, std::uint32_t bound, bool constants_alone) const {
     Volumes volumes;
     std::uint64_t missing = set_.device.overflow;

@@ -74,8 +74,8 @@ struct PreemptionVerdict {
 /// The number of levels that a search tries for the tasks outside the top class: one level for all, or any number.
 enum class Levels { one, any };
 
-/// Returns the first choice that is proved, or the choice that comes closest to it. Returns nullopt if no volumes fit
-/// or if tasks cannot be cut finely enough.
+/// Returns the first choice that is proved, or the choice that comes closest to it. Returns nullopt if no swap volumes
+/// fit, or if tasks cannot be cut finely enough.
 [[nodiscard]] std::optional<PreemptionVerdict> search_preemption(const LayeredSet& set, Order order,
                                                                  Levels levels = Levels::any);
 

@@ -81,16 +81,16 @@ class SwapBlocking {
   return bounded((work * second + period - 1) / period);
 }
 
-/// Returns `share` (nanoseconds per second) of `period`, rounded down. The share is negative if the demand of the other
-/// tasks exceeds the capacity; so is the result.
+/// Returns `share` (nanoseconds per second) of `period`, rounded down. `share` is what the demand of jobs leaves of the
+/// device. If that demand exceeds the device's time, `share` and the result are negative.
 [[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
   const Wide scaled = Wide{share} * period;
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
 }
 
-/// RT-Swap, Theorem 1 (Kang et al., RTSS 2023). Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1. Eq. (2):
-/// B_max = max(O_out, O_in + C, C_max1 + C_max2). T: period; O_out, O_in, C: see JobTimes; C_max1, C_max2: the two
-/// longest executions.
+/// The test of RT-Swap, Theorem 1 (Kang et al., RTSS 2023). Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1.
+/// Eq. (2): B_max = max(O_out, O_in + C, C_max1 + C_max2). T: period; O_out, O_in, C: see JobTimes; C_max1, C_max2: the
+/// two longest executions.
 class Theorem1 {
  public:
   constexpr void add(std::size_t task, const JobTimes& job, Nanos period, bool real_time) {
@@ -138,7 +138,7 @@ class Theorem1 {
 
 // ---- frames for a load during an execution ----
 
-/// The two largest volumes.
+/// The two largest swap volumes of a set.
 struct LargestVolumes {
   std::uint64_t largest = 0;
   std::uint64_t second = 0;
@@ -146,7 +146,7 @@ struct LargestVolumes {
     second = std::max(second, std::min(largest, volume));
     largest = std::max(largest, volume);
   }
-  /// Returns the largest volume among the other tasks. `own`: the volume of the task that is left out.
+  /// Returns the largest swap volume among the other tasks. `own`: the swap volume of the task that is left out.
   [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
 };
 

@@ -40,7 +40,8 @@ std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, b
 }
 
 /// Distributes `total` chunks over the tasks, in two rounds in the order `order`. The first round gives each task up to
-/// `first` chunks, the second round up to its cap in `caps`. Returns false if the caps are too low for `total`.
+/// `first` chunks, the second round up to its cap in `caps` (the largest swap volume that it may get). Returns false if
+/// the caps are too low for `total`.
 bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps,
           std::uint64_t first, std::uint64_t total) {
   for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -68,10 +69,11 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
 
 // ---- serial tests ----
 
-/// Searches for volumes for serial tests (those in which chunks do not move during executions). Let M be the largest
-/// volume and V the overflow. Volumes fit if their sum is V + M, and any volumes that fit can be reduced to that sum.
-/// If the volumes are capped, it is best for every task to fill the least urgent tasks first. If a task blocks for too
-/// long, the search lowers its cap. Lower caps never leave more slack.
+/// Searches for swap volumes for serial tests (tests in which chunks do not move during executions). Let M be the
+/// largest swap volume and V the overflow. Swap volumes fit if their sum is V + M, and any swap volumes that fit can be
+/// reduced to that sum. If there are caps (upper limits of single swap volumes), it is best for every task to fill the
+/// least urgent tasks first. If a task blocks for too long, the search lowers its cap. Lower caps never leave more
+/// slack.
 class SerialSearch {
  public:
   SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
@@ -88,8 +90,8 @@ class SerialSearch {
     }
   }
 
-  /// Returns proved volumes: the smallest volumes and some larger ones, the volumes with the most slack first. If no
-  /// volumes are proved, returns the volumes that come closest to it.
+  /// Returns swap volumes for which the set is proved: the smallest ones and some larger ones, those with the most
+  /// slack first. If no swap volumes are proved, returns the ones that come closest to a proof.
   std::vector<Volumes> run() {
     std::uint32_t first = 1;
     for (const DeviceTask& task : set_.tasks)
@@ -107,7 +109,8 @@ class SerialSearch {
       cap_at(largest);
       if (!fill_for(largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
-      // A larger M is examined only if more tasks stay resident with it, or if it is at least 1.5 times the last one
+      // A larger M (the largest swap volume) is examined only if more tasks stay resident with it, or if it is at least
+      // 1.5 times the last examined M
       if (resident <= max_resident && largest < next) continue;
       max_resident = std::max(max_resident, resident);
       next = largest + largest / 2 + 1;
@@ -117,7 +120,7 @@ class SerialSearch {
   }
 
  private:
-  using Found = std::vector<std::pair<Nanos, Volumes>>; // volumes with their slack
+  using Found = std::vector<std::pair<Nanos, Volumes>>; // swap volumes with their slack
 
   static std::vector<Volumes> sorted(Found& found) {
     std::ranges::stable_sort(found, std::greater{}, &Found::value_type::first);
@@ -246,11 +249,12 @@ class SerialSearch {
 /// that it costs nothing.
 enum class Delays { none, within_lambda };
 
-/// Searches for volumes for `pipelined`, over the number of frames and an upper limit on all volumes. From these and
-/// lambda (overlap.hpp) follows a cap for each task, which keeps enough frames free for concurrent loads
-/// (max_with_load_room). Chunks whose load takes no longer than lambda cost nothing, so each task gets such chunks
-/// first. The remaining chunks go to the least urgent tasks. Each result gets a score: the work up to the first
-/// deadlines. The best results are examined. If one task blocks for too long, its cap is lowered.
+/// Searches for swap volumes for the test `pipelined`, over the number of frames and an upper limit on all swap
+/// volumes. These two numbers and lambda (overlap.hpp) determine a cap on the swap volume of each task. The cap keeps
+/// enough frames free for concurrent loads (max_with_load_room). Chunks whose load takes no longer than lambda cost
+/// nothing, so each task gets such chunks first. The remaining chunks go to the least urgent tasks. Each result gets a
+/// score: the work up to the first deadlines. The best results are examined. If one task blocks for too long, its cap
+/// is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order, Delays delays)
@@ -282,7 +286,8 @@ class PipelinedSearch {
   }
 
  private:
-  // With many tasks fewer volumes are kept, so that the time does not grow with the square of the number of tasks.
+  // With many tasks fewer choices of swap volumes are kept, so that the time does not grow with the square of the
+  // number of tasks.
   [[nodiscard]] std::size_t max_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
   [[nodiscard]] std::uint64_t max_frame_counts() const {
     return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96);
@@ -356,7 +361,7 @@ class PipelinedSearch {
     }
   }
 
-  /// Adds the current volumes to `list`. The list holds the volumes with the lowest scores, each once.
+  /// Adds the current swap volumes to `list`. The list holds the swap volumes with the lowest scores, each once.
   void keep(std::vector<Scored>& list, double score) {
     if (list.size() == max_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
@@ -447,13 +452,13 @@ class PipelinedSearch {
   Volumes most_, volumes_, caps_;
   std::optional<SwapCharges> swap_;
   Nanos alpha_ = 0;
-  std::vector<double> costs_; // e, by task
+  std::vector<double> costs_; // by task: e, the charged time of one job (overlap.hpp)
   /// Among less urgent tasks: the longest blocking, and the task that causes it
   std::vector<std::pair<double, std::size_t>> blockers_;
   std::optional<std::size_t> tightest_; // the task with the tightest deadline, as an index in `urgency_`
   double excess_ = 0;                   // by how much the work due by that deadline exceeds it
   std::vector<Scored> best_;            // sorted by score
-  std::vector<Scored> light_;           // volumes with a score up to 1, sorted by traffic
+  std::vector<Scored> light_;           // swap volumes with a score up to 1, sorted by traffic
 };
 
 } // namespace

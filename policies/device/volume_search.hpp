@@ -17,29 +17,29 @@
 
 namespace rtexec::policies {
 
-/// Returns the inequality of RT-Swap's Theorem 1 for these volumes, with the costs of the set and no other charges.
-/// Allocates nothing.
+/// Returns the inequality of RT-Swap's Theorem 1 for these swap volumes, with the costs of the set and no other
+/// charges. Allocates nothing.
 [[nodiscard]] Theorem1 theorem1(const DeviceSet& set, const Volumes& volumes);
 
-/// Returns the largest volume that each task may have.
+/// Returns by task the largest swap volume that it may have.
 [[nodiscard]] Volumes max_of(const DeviceSet& set);
 
-/// True if (1c) holds for these volumes. If any volumes fit, the largest volumes fit.
+/// True if condition (1c) holds for these swap volumes. If any swap volumes fit, the largest ones (max_of()) fit.
 [[nodiscard]] bool fits(const DeviceSet& set, const Volumes& volumes);
 
-/// Returns the first task for which (M) fails, or nullopt if (M) holds. The volumes must fit. If (M) holds for any
-/// volumes, it holds for the largest volumes.
+/// Returns the first task for which condition (M) fails, or nullopt if (M) holds. The swap volumes must fit. If (M)
+/// holds for any swap volumes, it holds for the largest ones (max_of()).
 [[nodiscard]] std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes& volumes);
 
-/// Returns different volumes that fit, the most promising for `test` first. Returns an empty list if no volumes fit.
-/// For `pipelined` the volumes meet (M), if any volumes do. For theorem1, the first volumes are the smallest that are
-/// proved. For other serial tests, the first volumes are proved if any volumes are, except for a few sets at the edge
-/// (proofs/volumes.md). Only some volumes are examined if the number of tasks times the largest number of chunks
-/// exceeds 8192 (rta: 2048).
+/// Returns different choices of swap volumes that fit, the most promising for `test` first. Returns an empty list if no
+/// swap volumes fit. For `pipelined` the choices meet condition (M), if any swap volumes do. For theorem1, the first
+/// choice is the smallest one with which the set is proved. For other serial tests, the set is proved with the first
+/// choice if it is proved with any, except for a few sets at the limit of the test (proofs/volumes.md). Only some swap
+/// volumes are examined if the number of tasks times the largest number of chunks exceeds 8192 (rta: 2048).
 [[nodiscard]] std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order);
 
-/// Returns other volumes for `pipelined`, which need not meet (M). With them fewer chunks move, but some loads are
-/// delayed.
+/// Returns other swap volumes for `pipelined`, which need not meet condition (M). With these swap volumes fewer chunks
+/// move, but some loads are delayed.
 [[nodiscard]] std::vector<Volumes> tight_volumes(const DeviceSet& set, Order order);
 
 } // namespace rtexec::policies

@@ -109,7 +109,7 @@ struct Terms {
   }
 };
 
-/// Returns the terms of Eq. (2), for policy D.
+/// Returns the terms of Eq. (2) of the paper (see memory_model.hpp), for policy D (device memory).
 Terms copied(const MemoryTraffic& traffic) {
   Terms terms;
   terms.copies[copy_start] = number(traffic.copies);
@@ -119,7 +119,8 @@ Terms copied(const MemoryTraffic& traffic) {
   return terms;
 }
 
-/// Returns the terms of Eqs. (3) to (5), for policy M with unified memory.
+/// Returns the terms of Eqs. (3) to (5) of the paper (see memory_model.hpp), for policy M (managed memory) with unified
+/// memory.
 Terms managed(double cached, const MemoryTraffic& traffic) {
   Terms terms;
   for (const KernelTraffic& kernel : traffic.kernels) {
@@ -130,7 +131,8 @@ Terms managed(double cached, const MemoryTraffic& traffic) {
   return terms;
 }
 
-/// Returns the terms of Eqs. (6) to (8), for policy H with unified memory.
+/// Returns the terms of Eqs. (6) to (8) of the paper (see memory_model.hpp), for policy H (pinned host memory) with
+/// unified memory.
 Terms host_pinned(const MemoryTraffic& traffic) {
   Terms terms;
   terms.uncached[cache_penalty] = traffic.hidden ? 0 : traffic.hit_rate * number(traffic.cache_accesses);

@@ -32,15 +32,16 @@ struct KernelTraffic {
 
 /// The memory traffic of one job of a task (Table III). It does not depend on the policy.
 struct MemoryTraffic {
-  Bytes in{0};             // B_hd: the bytes copied from host to device under D
-  Bytes out{0};            // B_dh: the bytes copied from device to host under D
+  Bytes in{0};             // B_hd: the bytes copied from host to device under policy D
+  Bytes out{0};            // B_dh: the bytes copied from device to host under policy D
   std::uint64_t copies{0}; // N_m: the number of these copies
   /// True if copies to the host write host memory that was never touched, so that l_ini (Table III) counts
   bool fresh = false;
-  bool prefetch = false; // true if the task prefetches the memory that dirty launches touch, under M behind a link
+  bool prefetch = false; // true if, under policy M with a GPU behind a link, the task prefetches the memory that dirty
+                         // launches touch
   std::vector<KernelTraffic> kernels;
   std::uint64_t cache_accesses = 0; // N_L2: the number of instructions that access the device's L2 cache
-  double hit_rate = 0;              // tau: the share of cache hits in these accesses under D, 0 to 1
+  double hit_rate = 0;              // tau: the share of cache hits in these accesses under policy D, 0 to 1
   bool hidden = false;              // true if parallelism hides the latency of memory (Eq. 7)
   Bytes exchanged{0};               // the memory that CPU and device exchange; each buffer counts once
   Bytes device_only{0};             // memory that only the device uses
@@ -50,8 +51,8 @@ struct MemoryTraffic {
 /// The overhead that a policy adds to execution. Each part is rounded up to a nanosecond, and is at most
 /// `longest_time`.
 struct MemoryOverhead {
-  Duration copies{0};       // D: all copies; M behind a link: the pages that return to the host
-  Duration mapping{0};      // I: the time for which the device waits for pages; another kernel may execute meanwhile
+  Duration copies{0};  // under D: all copies; under M behind a link: the pages that return to the host
+  Duration mapping{0}; // I: the time for which the device waits for pages; another kernel may execute during that time
   Duration host_flush{0};   // the time to flush the CPU's caches when kernels start
   Duration device_flush{0}; // the time to flush the device's cache when kernels end
   Duration uncached{0};     // Tc: under H, the additional time of memory accesses
@@ -63,7 +64,7 @@ struct MemoryOverhead {
   friend bool operator==(const MemoryOverhead&, const MemoryOverhead&) = default;
 };
 
-/// Returns the overhead under D, M or H. Equations are those of the paper.
+/// Returns the overhead under policy D, M or H. Equations are those of the paper.
 /// With unified memory: D by Eq. (2), M by Eqs. (3) to (5), H by Eqs. (6) to (8). For Eq. (4), each launch counts the
 /// smaller of the sum and the bound.
 /// Behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches. They migrate by faults, or by

@@ -167,8 +167,8 @@ struct SlotDemand {
   std::uint32_t scratch = 0; // chunks that all tasks share
 };
 
-/// Returns the number of chunks of shared scratch. If two jobs execute at once, the job under policy D uses the first
-/// chunks, and the other job the last chunks.
+/// Returns the number of chunks of shared scratch. If two jobs execute at once, the job under memory policy D (device
+/// memory) uses the first chunks, and the other job the last chunks.
 std::uint32_t shared_scratch(const Plan& plan) {
   std::uint32_t alone = 0, executing = 0, waiting = 0;
   for (const PlannedTask& task : plan.tasks) {

@@ -105,7 +105,7 @@ DeviceTask device_task(const Plan& plan, const ResolvedSet& set, std::size_t ind
   return result;
 }
 
-/// Returns the test of the device alone with which volumes are chosen under a swap policy.
+/// Returns the test of the device alone with which swap volumes are chosen under a swap policy.
 DeviceTest test_for(SwapPolicy policy, Order order) {
   if (rule_of(policy) == SwapRule::pipelined) return DeviceTest::pipelined;
   return order == Order::edf ? DeviceTest::demand : DeviceTest::rta;
@@ -140,7 +140,7 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
 }
 
 /// Returns the reason why the set does not fit even if each task swaps as many chunks as it may. `most`: these largest
-/// volumes, by task.
+/// swap volumes, by task.
 std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most, std::uint32_t overflow) {
   const std::uint64_t all = std::accumulate(most.begin(), most.end(), std::uint64_t{0});
   if (all < overflow) return "only " + size_of(plan, all) + " may be swapped";

@@ -23,28 +23,28 @@ namespace rtexec::policies {
 [[nodiscard]] DeviceSet device_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                    std::uint32_t overflow);
 
-/// Returns bad_input if a task must swap more chunks than it can. Returns not_proved, with the numbers, if no volumes
-/// fit.
+/// Returns bad_input if a task must swap more chunks than it can. Returns not_proved, with the numbers, if no swap
+/// volumes fit.
 [[nodiscard]] Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow);
 
 /// Returns choices of swap volumes (numbers of swap slots, by task) with which everything fits. All choices are
-/// different, and the most promising one comes first. There is at least one if check_volumes() succeeded. Volumes that
-/// the set specifies are kept, in whole chunks. For policy lru there is only one choice: all slots that may be swapped.
-/// `eighths`: the device may use `eighths` / 8 of the time that remains of each deadline after CPU parts. `charged`: by
-/// task, executions including the charges of the analysis, for condition (M) of swap_bounds.hpp; empty: executions
-/// without charges.
+/// different, and the most promising one comes first. There is at least one if check_volumes() succeeded. Swap volumes
+/// that the set specifies are kept, in whole chunks. For swap policy lru there is only one choice: all slots that may
+/// be swapped. `eighths`: the device may use `eighths` / 8 of the time that remains of each deadline after CPU parts.
+/// `charged`: by task, executions including the charges of the analysis, for condition (M) of swap_bounds.hpp; empty:
+/// executions without charges.
 [[nodiscard]] std::vector<Volumes> swap_volumes(const Plan& plan, const ResolvedSet& set,
                                                 std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                 int eighths = 8, std::span<const Nanos> charged = {});
 
-/// For policy pipelined: returns other volumes, with which fewer chunks are swapped and some loads wait for the
-/// executing job. The result may be empty.
+/// For swap policy pipelined: returns other swap volumes, with which fewer chunks are swapped and some loads wait for
+/// the executing job. The result may be empty.
 [[nodiscard]] std::vector<Volumes> tight_swap_volumes(const Plan& plan, const ResolvedSet& set,
                                                       std::span<const std::size_t> urgency, std::uint32_t overflow,
                                                       int eighths = 8);
 
 /// Sets the swap slots and the swap volume of each task, and the frames of the plan. `volumes` must be a result of
-/// swap_volumes() or tight_swap_volumes(). May be called again with other volumes.
+/// swap_volumes() or tight_swap_volumes(). May be called again with other swap volumes.
 void assign_volumes(Plan& plan, const TaskSet& tasks, std::span<const std::uint32_t> volumes, std::uint32_t overflow);
 
 } // namespace rtexec::policies

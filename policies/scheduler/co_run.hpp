@@ -1,6 +1,6 @@
-// Decides which jobs execute concurrently ([device] co_run). Two jobs may: one under policy D (device memory), the
-// other one under M or H (managed or host memory). The second job only waits for pages while the first one executes
-// (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
+// Decides which jobs execute concurrently ([device] co_run). Two jobs may do so: one under memory policy D (device
+// memory), the other one under M (managed memory) or H (host memory). The second job only waits for pages while the
+// first one executes (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -13,14 +13,16 @@
 
 namespace rtexec::policies {
 
-/// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. One task is under memory policy
-/// D. Its device part must not take longer than the time for which the device part of the other task waits for pages.
+/// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. One task must be under memory
+/// policy D (device memory). The device part of that task must not take longer than the time for which the device part
+/// of the other task waits for pages.
 [[nodiscard]] constexpr bool may_pair(const CoRun& a, const CoRun& b) noexcept {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }
 
-/// True if a job of `partner` may start together with the head of the queue. The job must not hold the device longer
-/// than the head does, or it must be the job behind the head (`next`). So it delays no job that waits before it.
+/// True if a job of `partner` may start together with the head of the queue. The partner's job must not hold the device
+/// longer than the head does, or it must be the job directly behind the head (`next`). So the partner's job delays no
+/// job that waits before it.
 [[nodiscard]] constexpr bool goes_with(const CoRun& head, const CoRun& partner, bool next) noexcept {
   return may_pair(head, partner) && (next || partner.wcet <= head.wcet);
 }
@@ -32,8 +34,8 @@ namespace rtexec::policies {
 
 /// Two tasks whose jobs may execute at once, by index in the plan.
 struct TaskPair {
-  std::size_t executes = 0; // the task under D
-  std::size_t waits = 0;    // the task that waits for pages meanwhile, under M or H
+  std::size_t executes = 0; // the task under memory policy D (device memory)
+  std::size_t waits = 0;    // the task that waits for pages during that execution, under policy M or H
   friend bool operator==(const TaskPair&, const TaskPair&) = default;
 };
 [[nodiscard]] std::vector<TaskPair> pairs(const Plan& plan);

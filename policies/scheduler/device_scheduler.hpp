@@ -5,7 +5,7 @@
 // or two if the plan lets tasks co-run (below). The most urgent job of a class (PlannedTask::device_class) is the one
 // with the smallest device rank. Ties are broken by the earliest absolute deadline, then the lowest task index, then
 // the lowest job number. make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0
-// and best-effort tasks share rank 1; under static priority every task has its own.
+// and best-effort tasks share rank 1; under static priority every task has its own rank.
 //
 // If the plan swaps, a job executes only when every swap slot of its task holds a chunk. A slot is a place in the
 // task's memory, a frame is a physical chunk of the device. The scheduler decides, chunk by chunk, which frame is
@@ -116,8 +116,8 @@ struct Action {
   Transfer transfer{};
   // The following are set for start_execution:
   bool beside = false; // true if it executes concurrently with the job that was started before
-  /// The memory policy of this execution: D, M or H. If the plan's policy is D/H, the scheduler has chosen one of D and
-  /// H
+  /// The memory policy of this execution: D (device memory), M (managed memory) or H (host memory). If the plan's
+  /// policy is D/H, the scheduler has chosen D or H
   MemoryPolicy as = MemoryPolicy::device;
   std::uint32_t segment = 0;
   std::uint32_t committed = 0;
@@ -151,7 +151,7 @@ class DeviceScheduler {
   };
   struct State {
     std::optional<JobId> running;
-    /// How `running` leaves the device. A job that was withdrawn or failed still occupies the device until its
+    /// How the job `running` leaves the device. A job that was withdrawn or failed still occupies the device until its
     /// submitted segments have ended
     Placed::End running_end = Placed::End::execution;
     std::uint32_t segment = 0;   // the segment of `running` that executes now

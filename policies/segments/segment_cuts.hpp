@@ -63,12 +63,13 @@ struct CutChoice {
   std::vector<std::uint32_t> too_long;
 };
 
-/// Returns all best choices whose longest run is at most `tolerance`. `launch_ahead` must be at most
+/// Returns all best choices of cuts whose longest run is at most `tolerance`. `launch_ahead` must be at most
 /// `max_launch_ahead`.
 [[nodiscard]] CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead);
 
-/// Returns the choices with at most `segments` >= 1 segments that have the shortest longest run, by rising number of
-/// cuts. There is always at least one choice.
+/// Finds the shortest time that no run has to exceed if the job has at most `segments` >= 1 segments. Returns the
+/// choices of cuts with at most that number of segments whose runs keep that time, by rising number of cuts. There is
+/// always at least one choice.
 [[nodiscard]] CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead);
 
 /// Returns the longest run between 0 and `longest` for which `tolerated(run)` holds, or nullopt if it does not hold for
