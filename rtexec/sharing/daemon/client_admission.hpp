@@ -83,9 +83,8 @@ class ClientAdmission {
   /// Removes a client, so that `place` is free. The promises to other clients stay valid. Their contracts change only
   /// if all slots now fit into the device. `delays` has the same meaning as for declare().
   void leave(std::uint32_t place, bool delays);
-  /// Records that, after all changes, no promised job is unfinished (a quiet instant), so that the demand of departed
-  /// clients no longer counts. Requires that the contracts last returned by take_changes() were in force at this
-  /// instant.
+  /// Records a quiet instant: no promised job is unfinished. From then on, the demand of departed clients no longer
+  /// counts. Requires that the contracts last returned by take_changes() were in force at that instant.
   void quiet() { departed_.clear(); }
 
   /// Returns the places whose contracts have changed since the last call, in ascending order. Includes new clients.

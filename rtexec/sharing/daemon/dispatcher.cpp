@@ -94,7 +94,7 @@ void Dispatcher::resume(std::uint32_t place, Instant now) noexcept {
   follow_up();
 }
 
-/// Withdraws the job from the core. After the change of the contract, it continues as the client's next job.
+/// Withdraws the job from the scheduler core. After the change of the contract, it continues as the client's next job.
 void Dispatcher::interrupt(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (client.stage == Stage::requested) {
@@ -139,7 +139,8 @@ void Dispatcher::died(std::uint32_t place, Instant now) noexcept {
   follow_up();
 }
 
-/// Withdraws the client's job from the core, or prevents it from entering. Has no effect if the job holds the device.
+/// Withdraws the client's job from the scheduler core, or prevents the job from entering the core. Has no effect if the
+/// job holds the device.
 void Dispatcher::withdraw(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (client.stage == Stage::lingering) finish(place);
@@ -149,8 +150,9 @@ void Dispatcher::withdraw(std::uint32_t place) noexcept {
   if (std::exchange(client.stage, Stage::none) == Stage::requested) feed({Event::Kind::job_withdrawn, id(place), now_});
 }
 
-/// Ends the transfers of an ended client. Saves count as done. If `loads` is true, loads count as failed. Other clients
-/// get the ended client's frames, and no job of these clients fails.
+/// Ends the transfers of an ended client, so that other clients get its frames and none of their jobs fails. The saves
+/// in progress count as done. If `loads` is true, the loads in progress count as failed; otherwise they remain in
+/// progress.
 void Dispatcher::reclaim_copies(std::uint32_t place, bool loads) noexcept {
   for (std::size_t i = flights_.size(); i-- > 0;) {
     if (i >= flights_.size() || flights_[i].transfer.task != place || (flights_[i].in && !loads)) continue;
@@ -315,8 +317,8 @@ void Dispatcher::answered(std::uint32_t place, const Entry& entry) noexcept {
 
 // ---- the core ----
 
-/// Passes an event to the core and executes the resulting actions. If the actions cause further events, these events
-/// wait until all actions are executed.
+/// Passes an event to the scheduler core and executes the resulting actions. If the actions cause further events, these
+/// events wait until all actions are executed.
 void Dispatcher::feed(const Event& event) noexcept {
   assert(events_.size() < events_.capacity());
   events_.push_back(event);
@@ -379,7 +381,8 @@ void Dispatcher::order(const Action& action, bool in) noexcept {
   sink_.command(place, entry);
 }
 
-/// Applies a pending change of the contract if the core allows the change. Returns true if the change was applied.
+/// Applies a pending change of the contract if the scheduler core allows the change. Returns true if the change was
+/// applied.
 bool Dispatcher::take_change(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (!client.next || !exchange(place, client.next->task)) return false;
@@ -397,8 +400,8 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
   return true;
 }
 
-/// Does the work that had to wait for the core: changes contracts, and frees the places of ended clients. If other
-/// clients wait for the device, asks the client that holds it to hurry (EntryKind::hurry).
+/// Does the work that had to wait for the scheduler core: changes contracts, and frees the places of ended clients. If
+/// other clients wait for the device, asks the client that holds it to hurry (EntryKind::hurry).
 void Dispatcher::follow_up() noexcept {
   for (bool again = true; again;) {
     again = false;

@@ -3,12 +3,12 @@
 // Callers pass the time, and a ClientSink executes the decisions. Therefore tests can run the dispatcher on a virtual
 // clock.
 //
-// A place is a client's number at the daemon, and the number of its task in the core. Clients are not trusted. Each
-// entry is checked against the client's grants and commands. An impossible entry counts as a violation, and a client
-// with too many violations is expelled. A client is also expelled if it fails to save a chunk, answers a command too
-// late, or holds the device for too long. The sink then kills the process of the expelled client, and the server calls
-// died() afterwards. Only after died() do other clients get the frames of the expelled client. Therefore one client
-// delays other clients at most once, by at most `command_timeout` or `stuck_after`.
+// A place is a client's number at the daemon, and the number of its task in the scheduler core. Clients are not
+// trusted. Each entry is checked against the client's grants and commands. An impossible entry counts as a violation,
+// and a client with too many violations is expelled. A client is also expelled if it fails to save a chunk, answers a
+// command too late, or holds the device for too long. The sink then kills the process of the expelled client, and the
+// server calls died() afterwards. Only after died() do other clients get the frames of the expelled client. Therefore
+// one client delays other clients at most once, by at most `command_timeout` or `stuck_after`.
 //
 // If a client dies, no job of other clients fails. The pending saves of the dead client count as done, and its pending
 // loads count as failed. Its job is withdrawn.
@@ -57,7 +57,7 @@ class ClientSink {
   virtual void changed(std::uint32_t place) noexcept = 0;
   /// Kills the client's process. The server calls died() afterwards.
   virtual void expel(std::uint32_t place, Expelled why) noexcept = 0;
-  /// Reports, after died(), that the core has no data of the client any more. The place is free.
+  /// Reports, after died(), that the scheduler core has no data of the client any more. The place is free.
   virtual void vacant(std::uint32_t place) noexcept = 0;
 };
 
@@ -138,8 +138,8 @@ class Dispatcher {
   /// declare itself, has an outstanding job. Also, no chunk is being transferred for a withdrawn job. Therefore jobs
   /// that ended before this instant cannot delay jobs that are released later (policies/proofs/exchanges.md).
   [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
-  /// True if a job of the present or last client at `place` is in the scheduler core, or was in the core after the last
-  /// quiet instant.
+  /// True if a job of the present or last client at `place` is in the scheduler core, or was in the scheduler core
+  /// after the last quiet instant.
   [[nodiscard]] bool delays(std::uint32_t place) const noexcept { return clients_[place].delays; }
   /// Returns the statistics of the client at `place`, as of the last event. Any thread, without the caller's lock.
   [[nodiscard]] ClientStatistics statistics(std::uint32_t place) const noexcept { return statistics_[place].read(); }
@@ -158,15 +158,15 @@ class Dispatcher {
     nobody,
     here,
     ending, // the process is ending or will be killed; its entries are ignored
-    gone,   // the process has ended; its transfers and its job are still in the core
+    gone,   // the process has ended; its transfers and its job are still in the scheduler core
   };
   enum class Stage : std::uint8_t {
     none,
     early,     // the job was requested before its release
-    requested, // the job is in the core
+    requested, // the job is in the scheduler core
     granted,
     lingering, // the job has ended, but may continue within Contract::gap
-    leaving,   // the job was withdrawn from the core for a pending change; it continues afterwards
+    leaving,   // the job was withdrawn from the scheduler core for a pending change; it continues afterwards
   };
   /// The client at one place, together with its outstanding job.
   struct Client {
@@ -179,7 +179,7 @@ class Dispatcher {
     // ---- the outstanding job of the client ----
     Stage stage = Stage::none;
     std::uint64_t job = 0;    // number of the client's last job, counted by the client
-    std::uint64_t number = 0; // number of the client's last job in the core; not reset for a new client
+    std::uint64_t number = 0; // number of the client's last job in the scheduler core; not reset for a new client
     Instant release{}, deadline{}, granted{};
     Instant ended{}, lingers_until{};  // for a job in Stage::lingering: its end, and the limit of its continuation
     std::optional<Instant> hurried;    // the instant since which other clients wait for the device that the client

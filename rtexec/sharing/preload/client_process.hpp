@@ -84,9 +84,9 @@ class ClientProcess final : private GatedDevice {
       follow(stream, own);
     gate_.leave();
   }
-  /// Makes all memory resident until stood() is called, as before a submission. Returns false if the memory cannot be
-  /// made resident. May open a job. The watch thread ends such a job, because the program does not synchronise after
-  /// it.
+  /// Makes all memory of the client resident until stood() is called, as submit() does before work is submitted.
+  /// Returns false if the memory cannot be made resident. May open a job. The watch thread ends such a job, because the
+  /// program does not synchronise after it.
   [[nodiscard]] bool stand() noexcept;
   void stood() noexcept { gate_.leave(); }
   void synchronised() noexcept { gate_.synchronised(); }

@@ -25,7 +25,8 @@ class Uncaptured {
   int mode_ = capture_relaxed;
 };
 
-/// Relaxes the stream capture mode of the calling thread as Uncaptured does, and also makes `context` current.
+/// While this object lives, calls of this thread do not invalidate a stream capture of any thread, and `context` is the
+/// thread's current context.
 class Entered {
  public:
   Entered(const RealDriver& driver, hal::cuda::Context context) noexcept : driver_(driver), uncaptured_(driver) {

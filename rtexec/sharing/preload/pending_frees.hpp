@@ -18,7 +18,9 @@ class PendingFrees {
  public:
   struct Free {
     client::Arena::Block block;
-    /// The stream whose later work may use the memory. nullopt: the stream cannot be distinguished from other streams
+    /// The stream in which the memory was freed. Later work of this stream may use the memory at once, because a stream
+    /// executes its work in order. nullopt: the handle does not identify the stream, so that no work may use the memory
+    /// before the free is executed
     std::optional<hal::cuda::Stream> stream;
     hal::cuda::Event when = nullptr; // the event that is recorded behind the free in the stream
   };
