@@ -43,7 +43,7 @@ struct Way {
 };
 
 /// Returns the cases to measure for each task. Policy D (device memory, with copies) comes first, because the kernels'
-/// times are measured under D.
+/// times are measured under policy D.
 std::vector<Way> ways_of(hal::Device& device, std::span<const MemoryPolicy> policies) {
   const auto* const gpu = hal::CudaDevice::find(device);
   std::vector<Way> ways{{MemoryPolicy::device}};

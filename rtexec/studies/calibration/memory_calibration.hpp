@@ -3,7 +3,7 @@
 // with which the model of memory policies fits best (policies/memory/memory_model.hpp).
 //
 // The cost of a policy is the job's time on the device minus the time of its kernels. The kernels' time is measured
-// under D, where the data is already on the device. Set-up only; one thread; the device must outlive the call.
+// under policy D, with the data already on the device. Set-up only; one thread; the device must outlive the call.
 #pragma once
 
 #include <rtexec/board.hpp>
@@ -36,7 +36,7 @@ struct MeasuredTask {
   WorkloadKind kind = WorkloadKind::vector_add;
   unsigned size = 0;
   MemoryPolicy policy = MemoryPolicy::device;
-  bool prefetch = true; // true if a task under M prefetches its pages
+  bool prefetch = true; // true if a task under policy M prefetches its pages
   policies::MemoryTraffic traffic;
   Duration execution{0}; // time of the kernels
   /// The time on the device; without prefetch, plus the time for which the CPU waits for pages that return

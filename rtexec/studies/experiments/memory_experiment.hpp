@@ -81,10 +81,11 @@ struct MemoryWorkload {
 
 struct MemoryStudy {
   std::vector<MemoryWorkload> workloads;
-  std::vector<MemoryPolicy> policies; // the policies of the platform; D is the first
+  std::vector<MemoryPolicy> policies; // the memory policies of the platform; policy D is the first
   MemoryRounds rounds = {};           // the number of rounds for a median
   unsigned spread = 10;               // the number of rounds of two tasks together (the paper's Fig. 5)
-  double max_memory = 0.6;            // the limit on the memory of a chosen mix, as a share of its memory under D
+  double max_memory =
+      0.6; // the limit on the memory of a chosen mix, as a share of its memory if all tasks are under policy D
 };
 
 /// An estimated time, and its difference from the shortest measured time, in percent of that measured time.
@@ -93,8 +94,8 @@ struct MemoryEstimate {
   double error = 0;
 };
 
-/// The times of one size of a workload that runs alone under one policy (Figs. 2 and 8 of the paper that this
-/// experiment repeats).
+/// The times of a workload of one size that runs alone under one memory policy (Figs. 2 and 8 of the paper by Bateni et
+/// al.).
 struct PolicyTime {
   MemoryPolicy policy = MemoryPolicy::device;
   Bytes memory;
@@ -203,16 +204,17 @@ struct MemoryChoice {
 /// Returns the combinations of policies within `most` memory that are worth running, each once. Returns an empty list
 /// if no combination fits. Only a run shows the time that a pair saves when it co-runs. So the function considers three
 /// models of that time:
-/// - Kernels of a task under D execute while the other task, under M or H, waits. The two shortest combinations are
+/// - Kernels of a task under policy D execute while the other task, under policy M or H, waits. The two shortest
+///   combinations are returned.
+/// - Kernels of a task under policy D execute only while a task under policy M waits. The shortest combination is
 ///   returned.
-/// - They do so only while a task under M waits. The shortest combination is returned.
 /// - Tasks do not co-run. The two shortest combinations are returned.
 /// `tasks` must be in the order of urgency. `executions`: the times of the tasks' kernels.
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);
-/// Returns the parameters with which the device scheduler co-runs a task whose job takes `time`. For a task under D,
-/// they contain the time of its kernels, `execution`, which must fit into the wait of the other task (the paper's
-/// section IV-B). For a task under M or H, they contain its wait: `time` without the kernels.
+/// Returns the parameters with which the device scheduler co-runs a task whose job takes `time`. For a task under
+/// policy D, they contain the time of its kernels, `execution`, which must fit into the wait of the other task (the
+/// paper's section IV-B). For a task under policy M or H, they contain its wait: `time` without the kernels.
 [[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
 /// Returns the mean and the largest error of the estimates for one workload under `policy`. If `policy` is absent, the

@@ -59,7 +59,7 @@ MemoryExperimentSetup modelled(const MemoryExperimentOptions& options) {
                             {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host})};
 }
 
-/// Returns the board's memory policies. D is the first.
+/// Returns the board's memory policies. Policy D (device memory) is the first.
 std::vector<MemoryPolicy> policies_of(const Board& board) {
   std::vector<MemoryPolicy> policies = board.memory_policies;
   std::erase(policies, MemoryPolicy::automatic);

@@ -42,7 +42,7 @@ constexpr MemoryCosts xavier_costs{.unified = true,
                                    .written_back = 0.04,
                                    .memory_access = 1.2,
                                    .cache_access = 0.4};
-/// The noise is largest if both tasks of a pair are under M, as in Fig. 5 of Bateni et al.
+/// The noise is largest if both tasks of a pair are under policy M (managed memory), as in Fig. 5 of Bateni et al.
 constexpr MemoryBoardModel models[] = {{.name = "tx2",
                                         .title = "a Jetson TX2",
                                         .costs = tx2_costs,
@@ -132,8 +132,8 @@ class ModelledMemory final : public MemoryPlatform {
     return jobs;
   }
 
-  /// Simulates a round. If two tasks start at once, kernels of the task under D execute while the other task waits
-  /// (Bateni et al., section IV-B).
+  /// Simulates a round. If two tasks start at once, kernels of the task under policy D (device memory) execute while
+  /// the other task waits (Bateni et al., section IV-B).
   MemoryRound one_round(std::span<const MemoryCase> set) {
     const std::vector<Job> jobs = jobs_of(set);
     std::vector<Duration> times;

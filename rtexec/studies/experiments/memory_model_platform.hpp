@@ -19,8 +19,9 @@ struct MemoryBoardModel {
   Duration launch{0};   // the time to launch a kernel
   double per_byte = 0;  // nanoseconds per byte that a kernel touches
   double operation = 0; // nanoseconds per operation of a kernel
-  // The maximum relative lengthening of a job's time. `noise`: under D or H; `managed_noise`: under M;
-  // `beside_managed_noise`: under M if another task of the set is under M, too
+  // The maximum relative lengthening of a job's time. `noise`: under memory policy D (device memory) or H (host
+  // memory). `managed_noise`: under M (managed memory). `beside_managed_noise`: under M if another task of the set is
+  // under M, too
   double noise = 0, managed_noise = 0, beside_managed_noise = 0;
 };
 

@@ -43,7 +43,7 @@ struct Freedom {
   /// True if parts, transfers and release latencies may be shorter than their maximum
   bool early = true;
   Duration horizon{0}; // simulated time of each run; 0: four times the longest period
-  /// Smallest changes of release times; each attack uses the next one, cyclically
+  /// The step sizes for changes of release times. Each attack uses the next step size of the list, cyclically
   std::vector<Duration> grains{Duration(1)};
 };
 

@@ -106,7 +106,7 @@ void RegulatedCore::wake_up(std::uint32_t task, bool last, Instant) {
   parts_[task] = {.burst = regulation_.burst(task, last)};
 }
 
-/// Begins a period. A line that is being moved counts towards the period in which its move ends.
+/// Begins a period. A memory line that is being moved counts towards the period in which its move ends.
 void RegulatedCore::begin_period() {
   const policies::Lines lines =
       regulator_.begin_period(0, static_cast<policies::Lines>(moved_ / regulation_.line), true);

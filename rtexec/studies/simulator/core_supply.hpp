@@ -89,7 +89,8 @@ struct CoreRegulation {
   Overshoot overshoot = Overshoot::carry;
   Duration tick{0};    // the execution time of the regulating thread in each period
   bool greedy = false; // true if best-effort work moves lines whenever no part is ready
-  /// Returns the delay of a tick, or the time from the end of the budget to the stop. It is called for each of them
+  /// Returns the delay of a tick, or the time from the end of the budget to the stop of the core. Called for each tick
+  /// and for each stop
   std::function<Duration()> latency;
   std::function<Burst(std::uint32_t task, bool last)> burst; // returns the memory traffic of a part
 };

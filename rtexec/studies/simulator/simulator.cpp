@@ -423,14 +423,15 @@ class Simulation {
     dispatch(core);
   }
 
-  /// Reports the time since the last call to the core's supply and to the observer.
+  /// Accounts for the time from the last call of settle() for this core until now. Reports the interval to the observer
+  /// and, unless the core is stopped, its length to the core's supply (CoreSupply).
   void settle(Core& core) const {
     observe_core(core);
     if (core.supply && !core.stands) core.supply->pass(now_ - core.resumed);
     core.resumed = now_;
   }
 
-  /// Gives the core to its most urgent ready part. If the core has a supply, the supply chooses the part.
+  /// Gives the core to its most urgent ready part. If the core has a supply (CoreSupply), the supply chooses the part.
   void dispatch(Core& core) {
     const bool stands = stops(core);
     const auto most_urgent = core.ready.empty() || stands ? std::nullopt : std::optional(core.ready.front());
@@ -559,7 +560,7 @@ class Simulation {
     TaskRun& run = runs_[task];
     OnDevice& part = on_device_[action.beside ? 1 : 0];
     part.launched = action.segment + action.committed + 1;
-    if (part.ends_at != never) return; // it waits for the end of the executing segment
+    if (part.ends_at != never) return; // this segment waits for the end of the executing segment
     part.task = task;
     part.segment = action.segment;
     const auto& state = scheduler_.state();

@@ -112,7 +112,8 @@ struct Line {
   std::uint32_t mask = 0;
 };
 
-/// Parses an outcome: the row's value, the number of the set, and for each test 0 or 1. Example: "9,17,0,1,1".
+/// Parses an outcome: the value of the varied quantity in this row of the study, the number of the set, and for each
+/// test 0 or 1. Example: "9,17,0,1,1".
 std::optional<Line> line_of(std::string_view text, std::size_t tests) {
   const std::size_t comma = text.find(',');
   if (comma == text.npos) return std::nullopt;

@@ -1,6 +1,6 @@
 // A study of many random task sets. For each device test, it computes how many sets the test proves schedulable. For
-// comparison, it computes how many sets can be schedulable at all. One quantity of the sets is varied. The results do
-// not depend on the number of threads, their order, or interruptions.
+// comparison, it computes how many sets meet conditions that every schedulable set meets. One quantity of the sets is
+// varied. The results do not depend on the number of threads, their order, or interruptions.
 #pragma once
 
 #include <rtexec/choices.hpp>
