@@ -9,7 +9,8 @@
 namespace rtexec::hal {
 
 Result<> make_lock_folder(const std::filesystem::path& folder) {
-  // The permissions do not depend on the umask: other users must be able to read the holder of a core
+  // The umask may restrict the mode that mkdir() sets, so chmod() sets it again: other users must be able to read the
+  // holder of a core
   const bool made = sys().mkdir(folder.c_str(), 0755) == 0;
   if ((!made && errno != EEXIST) || (made && ::chmod(folder.c_str(), 0755) != 0))
     return call_failed("making " + folder.string() + ", for locks,", errno);

@@ -82,8 +82,9 @@ Result<SchedulingAttributes> current_class(const ThreadSettings& s) {
 }
 
 /// Makes the calling thread SCHED_OTHER before other changes, because the kernel refuses to pin a SCHED_DEADLINE thread
-/// or to move it to a partition. A future SCHED_DEADLINE thread gets its class last. Other threads get their class
-/// before they are pinned: a SCHED_OTHER thread would never run again on a core that a FIFO thread occupies.
+/// or to move it to a partition. A thread that is to become SCHED_DEADLINE gets this class after it is pinned. Other
+/// threads get their class before they are pinned: a SCHED_OTHER thread would never run again on a core that a
+/// SCHED_FIFO thread occupies.
 Result<> leave_real_time(const ThreadSettings& s) {
   const auto current = current_class(s);
   if (!current) return Unexpected(current.error());

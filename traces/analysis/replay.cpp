@@ -89,7 +89,8 @@ bool same_subject(const Action& action, const Record& record) {
   return action.job == record.job && (record.kind == RecordKind::device_end || action.segment == record.segment);
 }
 
-/// True if `input`, an input of the core, equals `told`, the end that an engine recorded.
+/// True if `input` equals `told`. `input` is an event that the scheduler core received. `told` is the end of an
+/// execution or a transfer, as an engine recorded it.
 bool same_end(const Event& told, const Event& input) {
   if (told.now != input.now || told.kind != input.kind) return false;
   if (input.kind == Event::Kind::copied_in || input.kind == Event::Kind::copied_out)

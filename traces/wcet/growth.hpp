@@ -22,8 +22,9 @@ struct Growth {
   double per_doubling = 0;
   int halvings = 0; // number of halvings that were examined
 
-  /// Returns the estimated longest execution of 2^doublings times as many jobs. More than `halvings` doublings count as
-  /// `halvings`. Adds `growth_safety` times the observed growth, because the observed growth is itself random.
+  /// Returns the estimated longest execution of n 2^d jobs. n is the number of measured jobs, and d is `doublings`,
+  /// limited to the range from 0 to `halvings`. Adds `growth_safety` times the observed growth, because the observed
+  /// growth is itself random.
   [[nodiscard]] double after(double doublings) const;
 };
 constexpr double growth_safety = 1.5;

@@ -186,9 +186,9 @@ struct MemoryCosts {
   Duration prefetch_start{0}; // for each prefetch
   double prefetched = 0;      // for pages that a prefetch brings to the device
   double returned = 0;        // for pages that a prefetch brings back to the host
-  Duration linked_start{0};   // H: for each launch
-  double linked = 0;          // H: for bytes touched in host memory
-  double linked_access = 0;   // H: for each access that the device's cache would serve under D
+  Duration linked_start{0};   // policy H: for each launch
+  double linked = 0;          // policy H: for bytes touched in host memory
+  double linked_access = 0;   // policy H: for each access that the device's cache would serve under policy D
 
   /// The mean and the worst error of the estimates, in percent, for tasks that were not used to fit the costs. These
   /// are the errors to expect for a new task.

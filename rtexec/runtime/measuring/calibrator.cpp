@@ -164,8 +164,8 @@ class Calibrator {
     return experiment;
   }
 
-  /// Runs the experiment, in which measurements of different kinds take turns. Repeats it with longer turns if the
-  /// machine was too busy.
+  /// Runs the experiment, whose jobs begin `turn` (SwapExperiment) apart. If the machine was too busy for a job to swap
+  /// all of its chunks, repeats the experiment with a `turn` that is four times as long.
   ObservedSwaps run(SwapExperiment experiment) {
     for (int attempt = 0; attempt < attempts; ++attempt, experiment.turn *= 4) {
       run_began_ = hal::now();

@@ -335,8 +335,8 @@ class Domain {
     unthrottled_ = true; // has an effect only if the period has not ended
   }
 
-  /// Continues after throttling that ended before the end of the period. Throttling ends early if no core is throttled
-  /// any more, or if the device has stopped working.
+  /// Continues after throttling that ended before the end of the period. Throttling ends early if the regulator lets
+  /// all cores continue without a limit (`free_until`), or if the device is idle, so that the budget is not in force.
   void released() noexcept {
     if (hal::now() < Instant(Duration(shared_.free_until.load(std::memory_order_acquire)))) return go_on();
     if (count()) ask();

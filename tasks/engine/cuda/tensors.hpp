@@ -30,7 +30,8 @@ class Tensors {
   /// Adds buffers and constants to `program`. `graph` and `program` must outlive this object.
   Tensors(const Graph& graph, Program& program);
 
-  /// Returns the storage of a tensor: integers in their own type, floats in the network's precision.
+  /// Returns the element type in which the device stores the tensor `id`: an integer tensor has its own type, and a
+  /// float tensor has the network's precision.
   [[nodiscard]] Storage storage_of(TensorId id) const;
   /// Returns the number of elements in 16 bytes, the size of one access of a kernel.
   [[nodiscard]] static std::int64_t unit(Storage storage) { return 16 / static_cast<std::int64_t>(size_of(storage)); }

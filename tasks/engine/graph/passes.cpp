@@ -84,8 +84,9 @@ template <class Computes> void fuse_sums(Graph& graph, bool last, Computes compu
   DefUseEditor uses(graph);
   const auto fits = [&](TensorId id) { return computes(uses, id); };
   const auto twin = [&](TensorId id) { return last && has_twin(graph, graph.nodes[uses.producer(id)]); };
-  // Prefers the layer without a twin. If that does not decide, prefers the later layer: when it executes, the other
-  // operand is already computed.
+  // If layers compute both operands of a sum, prefers the layer without a twin (has_twin()). If both layers or neither
+  // layer has a twin, prefers the layer that executes later: when it executes, the operand of the other layer is
+  // already computed.
   const auto is_better = [&](TensorId b, TensorId a) {
     return twin(a) == twin(b) ? uses.producer(b) > uses.producer(a) : twin(a);
   };

@@ -64,8 +64,8 @@ struct Step {
   void (*on_host)(const std::byte* arguments) noexcept = nullptr;
 };
 
-/// Makes a step. The function `host` must compute on the host what the CUDA kernel that `launch` names computes with
-/// `arguments`.
+/// Makes a step. `launch` names a CUDA kernel. The function `host` must compute the results of that kernel on the host,
+/// from the same `arguments`.
 template <auto host, class Arguments>
 [[nodiscard]] Step make_step(const cuda::Launch& launch, const Arguments& arguments) {
   Step step{.launch = launch};
