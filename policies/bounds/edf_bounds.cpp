@@ -77,8 +77,8 @@ class SplitSearch {
     const FixedPoint first = core_window(set_, task, {task.before, task.lines_before}, loads, known);
     const FixedPoint last =
         core_window(set_, task, {task.after, task.lines_after}, loads, room.settled ? room.last_window : 0);
-    // An iteration from `room` that does not settle ends at a value that depends on its start. So it is repeated from
-    // 0.
+    // An iteration from `room` that reaches no fixed point ends at a value that depends on its start. So the iteration
+    // is repeated from 0.
     if (room.settled && !(first.settled && last.settled)) return split(i, loads);
     return {.ready = set_.release_jitter + first.value,
             .device_done = std::min(caps_[i], task.deadline - last.value),

@@ -95,17 +95,19 @@ struct CpuWindows {
 
 template <class Bounds> struct Reserved {
   std::vector<CpuWindows> windows; // by task
-  /// True if every core and every deadline has room for the windows. If false, `bounds` must not be relied on
+  /// True if the reservations fit on every core, and the windows fit into every deadline. If false, `bounds` must not
+  /// be relied on
   bool fits = false;
   Bounds bounds;
 };
 
-/// Searches for windows with which the cores and an EDF device keep every deadline. If a core has too little room,
-/// returns windows that exceed the deadlines but that the kernel accepts, if there are any.
+/// Searches for windows with which the cores and an EDF device keep every deadline. If the reservations do not fit on a
+/// core, returns windows that exceed the deadlines but that the kernel accepts, if there are any.
 [[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThreads& services,
                                                       Effort effort = Effort::full);
 /// Searches for windows with which the cores and a static-priority device keep every deadline. The bounds stop after
-/// the first task that exceeds its deadline. If a core has too little room, the result is as for reserved_edf_bounds().
+/// the first task that exceeds its deadline. If the reservations do not fit on a core, the result is as for
+/// reserved_edf_bounds().
 [[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set,
                                                                                  const ServiceThreads& services,
                                                                                  Effort effort = Effort::full);

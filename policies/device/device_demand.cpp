@@ -9,7 +9,8 @@ constexpr int timeout = 16;
 /// No sum of demand reaches this value.
 constexpr Wide any_demand = Wide{1} << 126;
 
-/// One sound way to charge jobs, as charges of each task. It is valid for intervals shorter than `below`.
+/// One way to charge the jobs of all tasks. A demand bound with these charges is sound for intervals shorter than
+/// `below`.
 struct Way {
   struct Charge {
     Nanos cost = 0;     // for each job that is due in the interval
@@ -82,7 +83,7 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
   return result;
 }
 
-/// Computes h(t). For each t, h(t) is the smallest value over all ways to charge jobs.
+/// Computes h(t). For each t, h(t) is the smallest value over all ways (Way) to charge jobs.
 class DeviceDemand {
  public:
   DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
@@ -138,9 +139,9 @@ class DeviceDemand {
   }
 
   /// Returns an instant after which t - h(t) >= `slack`. The result is valid for all t after the largest relative
-  /// deadline; nullopt: there is no such instant. If the charges of a way have utilisation U < 1, h(t) <= U t + sum (T
-  /// - d) C / T + work that comes once. d: deadline; T: period; C: cost. Each task of a more urgent class adds at most
-  /// (h(t) + J) / T + 1 jobs; J is its jitter.
+  /// deadline; nullopt: there is no such instant. If the charges of one way (Way) have utilisation U < 1, h(t) is at
+  /// most U t + sum ((T - d) C / T) + work that comes once. d: deadline; T: period; C: cost. Each task of a more urgent
+  /// class adds at most (h(t) + J) / T + 1 jobs; J is its jitter.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {

@@ -31,7 +31,7 @@ std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
   return largest;
 }
 
-/// Computes the times that the tests need for one choice of classes, volumes and cuts.
+/// Computes the times that the tests need for one choice of device classes, swap volumes and cuts.
 class Charged {
  public:
   Charged(const LayeredSet& set, const Preemption& preemption)

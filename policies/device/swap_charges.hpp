@@ -20,7 +20,7 @@ class SwapCharges {
   SwapCharges(const SwapCost& cost, unsigned copy_engines, std::span<const std::uint32_t> volumes, bool copied_out);
   SwapCharges(const DeviceSet& set, const Volumes& volumes)
       : SwapCharges(set.cost, set.copy_engines, volumes, set.copies_out(volumes)) {}
-  /// Requires that `plan.swap` is set and that the volumes are assigned.
+  /// Requires that `plan.swap` is set and that the swap volumes are assigned.
   explicit SwapCharges(const Plan& plan);
 
   /// For `pipelined`: returns the longest load of x = `chunks` chunks: o = phi + beta + alpha x. The result is 0 only

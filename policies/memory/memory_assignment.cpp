@@ -70,8 +70,9 @@ bool covers(const MemoryOption& a, const MemoryOption& b) {
 
 // ---- the search ----
 
-/// The knowledge about a node of the search. At a node, some tasks have chosen their options. A reach holds the ways to
-/// prove the set (Admission, in the header) that are left below the node, and an upper bound on the slack.
+/// The knowledge about a node of the search. At a node, some tasks have chosen their options. A way is one method to
+/// prove the set, such as one assignment of cores (Admission, in the header). A reach holds the ways that may still
+/// prove a combination below the node, and an upper bound on the slack.
 struct Reach {
   std::uint32_t ways = 0; // bit k is set if way k may be the first way that succeeds
   Nanos slack = 0;        // an upper bound on the slack of the first of these ways
@@ -228,8 +229,9 @@ class Search {
     return std::move(best_);
   }
 
-  /// Returns the combination with the most slack among the combinations that fit into the memory. It examines one way
-  /// after the other, since the slack found for one way excludes many combinations for the next way.
+  /// Returns the combination with the most slack among the combinations that fit into the memory. It examines the ways
+  /// to prove the set one after the other, since the slack found for one way excludes many combinations for the next
+  /// way.
   std::optional<Incumbent> max_slack() {
     begin(0);
     max_slack_ = true;

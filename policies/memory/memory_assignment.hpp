@@ -40,10 +40,10 @@ struct GuidelineTask {
 /// returns D.
 [[nodiscard]] MemoryPolicy guideline_policy(const GuidelineTask& task);
 
-/// Returns the policies by guidelines 1 and 2. All tasks begin under D. The tasks that guideline 1 would convert are
-/// tried in this order: the most memory saved first, then the least overhead added, then the order of the set. A task
-/// is converted if Eq. (11) still holds afterwards: sum of N_M + N_H <= sum of N_D, where N_M, N_H and N_D are the
-/// numbers of kernels launched under each policy. Otherwise the task stays under D.
+/// Returns the policies by guidelines 1 and 2. All tasks begin under policy D. The tasks that guideline 1 would convert
+/// are tried in this order: the most memory saved first, then the least overhead added, then the order of the set. A
+/// task is converted if Eq. (11) still holds afterwards: sum of N_M + N_H <= sum of N_D, where N_M, N_H and N_D are the
+/// numbers of kernels launched under each policy. Otherwise the task stays under policy D.
 [[nodiscard]] std::vector<MemoryPolicy> guideline_policies(std::span<const GuidelineTask> tasks);
 
 // ---- the exact choice ----

@@ -51,11 +51,11 @@ struct MemoryTraffic {
 /// The overhead that a policy adds to execution. Each part is rounded up to a nanosecond, and is at most
 /// `longest_time`.
 struct MemoryOverhead {
-  Duration copies{0};  // under D: all copies; under M behind a link: the pages that return to the host
+  Duration copies{0};  // under policy D: all copies; under policy M behind a link: the pages that return to the host
   Duration mapping{0}; // I: the time for which the device waits for pages; another kernel may execute during that time
   Duration host_flush{0};   // the time to flush the CPU's caches when kernels start
   Duration device_flush{0}; // the time to flush the device's cache when kernels end
-  Duration uncached{0};     // Tc: under H, the additional time of memory accesses
+  Duration uncached{0};     // Tc: under policy H, the additional time of memory accesses
 
   /// Returns the total: O_D, O_M or O_H.
   [[nodiscard]] Duration all() const { return copies + mapping + host_flush + device_flush + uncached; }
@@ -69,8 +69,8 @@ struct MemoryOverhead {
 /// smaller of the sum and the bound.
 /// Behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches. They migrate by faults, or by
 /// one prefetch for each copy that D would make; `out` bytes migrate back in the same way. Under H, all memory that
-/// launches touch is read and written over the link. Accesses that the device's cache would serve under D also use the
-/// link.
+/// launches touch is read and written over the link. Accesses that the device's cache would serve under policy D also
+/// use the link.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 
@@ -81,8 +81,8 @@ struct MemoryFootprint {
   [[nodiscard]] Bytes all() const { return device + host; }
 };
 
-/// Returns the footprint. The exchanged memory counts twice under D, and once under M and H (section II-B of the
-/// paper). Memory that only the device uses is added once.
+/// Returns the footprint. The exchanged memory counts twice under policy D, and once under policies M and H (section
+/// II-B of the paper). Memory that only the device uses is added once.
 [[nodiscard]] MemoryFootprint memory_footprint(MemoryPolicy policy, const MemoryTraffic& traffic);
 
 // ---- the fit ----

@@ -31,10 +31,11 @@
 //   starts only for the most urgent job; a swap-out may start for any.
 // - serial: like rt_swap, but a swap-out, too, starts only for the most urgent job, and not while a loaded job waits
 //   for the device.
-// - demand_paging: a job's missing chunks are loaded only when it is the next to execute. Nothing else executes or
-//   moves meanwhile.
+// - demand_paging: a job's missing chunks are loaded only when it is the next to execute. During these loads no other
+//   job executes, and no other chunk moves.
 //
-// The rules other than pipelined have one level, and one segment for each job, whatever the plan says.
+// The rules other than pipelined have one level, and one segment for each job, even if the plan has more levels or
+// segments.
 //
 // Victims (tasks that lose a chunk to another): first the task without a job whose next release is latest. A task with
 // a waiting job loses chunks only if no task without a job has any. The least urgent such task comes first, and a

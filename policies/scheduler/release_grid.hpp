@@ -13,7 +13,8 @@
 // - catch_up: the caller waits. The late release then gets its job at once, with a deadline that counts from n. No
 //   release is ever dropped.
 // - re_phase: the caller waits. At the end e of the late job the release happens anew: its deadline counts from e, the
-//   grid is e, e + T, ... Points of the old grid that passed meanwhile no longer exist and are not counted.
+//   grid is e, e + T, ... Points of the old grid that passed while the job was late no longer exist and are not
+//   counted.
 // - abort_job: the late job is aborted. When it has ended, at instant e, the release happens, and its deadline counts
 //   from n. If e is at or after further grid points, only the newest of them happens, and the older ones are dropped
 //   and counted.
