@@ -85,7 +85,7 @@ void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
 }
 
 /// Returns the set for measuring waits without co-running, because a job alone waits as long as it does in a pair. A
-/// task under D/H is measured under H.
+/// task under memory policy D/H is measured under policy H.
 TaskSet alone(TaskSet tasks) {
   for (Task& task : tasks.tasks)
     if (task.memory_policy == MemoryPolicy::switching) task.memory_policy = MemoryPolicy::host;

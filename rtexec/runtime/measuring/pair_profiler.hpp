@@ -26,7 +26,8 @@ namespace rtexec::executive {
 struct MeasuredBeside {
   traces::SampleSeries executions; // device parts that co-ran with another job
   Duration longest{0};
-  /// The shortest time for which a device part waited for pages. Absent: the task is under D, or was not measured
+  /// The shortest time for which a device part waited for pages. Absent: the task is under memory policy D (device
+  /// memory), or was not measured
   std::optional<Duration> idle;
 };
 
@@ -34,7 +35,8 @@ struct MeasuredBeside {
 /// device part then waits for no pages. Absent: not measured
 using ResidentTimes = std::vector<std::optional<Duration>>;
 
-/// A pair of tasks that co-run, by their indices. Task `computing` is under D; task `waiting` waits for pages.
+/// A pair of tasks that co-run, by their indices. Task `computing` is under memory policy D (device memory); task
+/// `waiting` waits for pages.
 struct MeasuredPair {
   std::size_t computing = 0, waiting = 0;
 };

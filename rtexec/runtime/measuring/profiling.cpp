@@ -497,8 +497,9 @@ void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const Prof
     if (tasks.tasks[i].memory_policy != first.tasks[i].memory_policy) tune(tuned, set, i, observer);
 }
 
-/// A crossing: a pair of two tasks that both leave their memory policies open, one under D and the other under M or H.
-/// No round measures such a pair, because open tasks of a round have the same policy.
+/// A crossing: a pair of two tasks that both leave their memory policies open, one under policy D (device memory) and
+/// the other under policy M (managed memory) or H (host memory). No round measures such a pair, because open tasks of a
+/// round have the same policy.
 struct Crossing {
   MeasuredPair pair;
   TaskSet tasks;
@@ -573,7 +574,7 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
 }
 
 /// Measures all crossings whose two tasks already have measurements under the crossing's policies. If a crossing cannot
-/// be measured, its task under D gets no WCET for co-running, and so never co-runs.
+/// be measured, its task under policy D gets no WCET for co-running, and so never co-runs.
 void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOptions& options, const Enough& enough,
              const MakeSetup& make_setup, const Tuned& tuned, Progress& progress) {
   const auto entry = [&](const Crossing& of, std::size_t task) {

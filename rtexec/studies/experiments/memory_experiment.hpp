@@ -137,7 +137,7 @@ struct MemoryPair {
 
 /// All tasks of a mix under certain policies (the paper's Fig. 9 and Table V).
 struct MemoryConfiguration {
-  std::string name; // "D", "MO" (all under M) or "CO" (chosen)
+  std::string name; // "D" (all tasks under policy D), "MO" (all under policy M) or "CO" (chosen policies)
   std::vector<MemoryPolicy> policies;
   Bytes memory;
   std::vector<Duration> responses; // by task: the median response

@@ -40,10 +40,10 @@ class KernelWorkload final : public Workload {
   struct Options {
     WorkloadKind kind = WorkloadKind::vector_add; // must satisfy is_micro_benchmark()
     unsigned size = 1;
-    /// `automatic` means D; under D/H each job executes as under D or as under H.
+    /// `automatic` means policy D; under policy D/H each job executes as under D or as under H.
     MemoryPolicy policy = MemoryPolicy::device;
     std::span<const cuda::KernelImage> images = cuda::kernel_images();
-    bool prefetch = true; // true: prefetch pages under M; false: pages move by faults
+    bool prefetch = true; // true: prefetch pages under policy M; false: pages move by faults
   };
   /// Makes the workload. Returns bad_input for a size that the benchmark does not allow.
   [[nodiscard]] static Result<std::unique_ptr<KernelWorkload>> make(const Options& options, DeviceKind kind);
@@ -52,8 +52,8 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] std::span<const std::byte> constants() const override { return {}; }
   /// The result depends on the benchmark, its size, the policy and the kind of device.
   [[nodiscard]] std::string fingerprint() const override;
-  /// Adopts a tuned choice of how arrays get their first contents (initialiser.hpp). The choice is used under M on a
-  /// GPU that prefetches.
+  /// Adopts a tuned choice of how arrays get their first contents (initialiser.hpp). The choice is used under policy M
+  /// on a GPU that prefetches.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
   /// Allocates the arrays. Under M on a GPU that prefetches, also fills managed arrays with the contents of job 0, and
@@ -68,7 +68,7 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status make_resident() noexcept override { return status_of(JobPart::copies_in); }
   [[nodiscard]] Status execute_resident() noexcept override { return status_of(JobPart::kernels); }
 
-  /// The three steps of a job's device part. Executed in this order, they have the effect of execute() under D.
+  /// The three steps of a job's device part. Executed in this order, they have the effect of execute() under policy D.
   enum class JobPart { copies_in, kernels, copies_out };
   /// Executes one step. Call it during set-up, on the thread of a compute engine.
   [[nodiscard]] Result<> run(JobPart part);
@@ -120,7 +120,7 @@ class KernelWorkload final : public Workload {
   initialise::Observer contents_observer_;
   EmulatedCosts costs_; // for the host device
   std::uint64_t checksum_ = 0;
-  /// Under D/H: a workload that executes under H, in the arrays of this workload.
+  /// Under policy D/H: a workload that executes under policy H, in the arrays of this workload.
   std::unique_ptr<KernelWorkload> in_place_;
   // Members for a GPU
   hal::CudaDevice* gpu_ = nullptr;

@@ -69,7 +69,7 @@ class SharedArray {
 
   Device* device_; // null: another object owns the memory
   benchmark::Direction direction_;
-  Buffer on_host_, on_device_; // `on_host_` exists only under D and D/H
+  Buffer on_host_, on_device_; // `on_host_` exists only under policies D and D/H
 };
 
 } // namespace rtexec::tasks
