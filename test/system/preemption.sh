@@ -10,8 +10,8 @@ mixed_set 48MiB > mixed.toml
 sed 's/^layers/segments = "none"\nlayers/' mixed.toml > whole.toml
 expect 3 'Proved with: segments, which the set forbids' "$rtexec" check whole.toml --json whole.json
 expect 0 '^True True 1048576$' ask whole.json "d['in_segments']['proved'], 0 < d['in_segments']['device_time'] < 0.1, d['in_segments']['device_bytes']"
-sed 's/^period = "600ms"/period = "160ms"/' whole.toml > hopeless.toml
-expect 3 'Not proved with segments either' "$rtexec" check hopeless.toml
+sed 's/^period = "600ms"/period = "160ms"/' whole.toml > infeasible.toml
+expect 3 'Not proved with segments either' "$rtexec" check infeasible.toml
 expect 0 "slow .* swapped .*level 1, [0-9]* segments of at most" "$rtexec" check mixed.toml --json check.json
 expect 0 '^top 1 True True 1048576$' ask check.json "d['tasks'][0]['level'], d['tasks'][0]['segments'], d['tasks'][1]['segments'] > 1, len(d['tasks'][1]['cuts']) + 1 == d['tasks'][1]['segments'] == len(d['tasks'][1]['segment_wcets_ns']), d['tasks'][1]['memory']['carry_bytes']"
 expect 0 'Every real-time deadline was kept' "$rtexec" simulate mixed.toml --json simulated.json

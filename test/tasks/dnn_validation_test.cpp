@@ -98,7 +98,7 @@ const Case cases[] = {
     {"CumSum", CumSum{2, 3, 4}, {{6, 4}}, {6, 5}, "24 elements"},
     {"TopK", TopK{2, 3, 4, 2}, {{6, 4}}, {4, 4}},
     {"TopIndicesKept", TopK{2, 3, 4, 4}, {{6, 4}}, {8, 4}, "4 elements that are kept"},
-    {"Normalise", LayerNorm{2, 3}, {{2, 3}, {3}, {1}}, {2, 3}},
+    {"LayerNorm", LayerNorm{2, 3}, {{2, 3}, {3}, {1}}, {2, 3}},
     {"NormaliseScale", LayerNorm{2, 3}, {{2, 3}, {2}}, {2, 3}, "operand 1"},
     {"Lrn", Lrn{}, {{3}}, {3}, "channels"},
     {"Concat", Concat{1}, {{2, 3}, {2, 1}}, {2, 4}},

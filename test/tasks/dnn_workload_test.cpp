@@ -197,7 +197,7 @@ TEST(DnnState, KeepsResultOfLastSuccessfulJob) {
   for (const auto policy : {MemoryPolicy::device, MemoryPolicy::managed, MemoryPolicy::host}) {
     task.memory_policy = policy;
     Step step(task);
-    for (int rehearsal = 0; rehearsal < 2; ++rehearsal) EXPECT_THAT(step.job(), ElementsAre(1, 10));
+    for (int warm_up = 0; warm_up < 2; ++warm_up) EXPECT_THAT(step.job(), ElementsAre(1, 10));
     step.begin_to_keep();
     EXPECT_THAT(step.job(), ElementsAre(1, 10)) << "zeros at first";
     EXPECT_THAT(step.job(), ElementsAre(2, 20));

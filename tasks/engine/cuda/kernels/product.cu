@@ -91,7 +91,7 @@ template <class Scalar> struct WindowOperand {
   int first_pixel, pixels, terms;
   bool along_terms = true;
   bool in_sum = false;
-  /// Of the current term: the offset of its tap from (out.h * stride_h, out.w * stride_w) in x, and its channel.
+  /// The offset of the current term's tap from (out.h * stride_h, out.w * stride_w) in x, and the channel of the term.
   int h = 0, w = 0, channel = 0;
 
   DEVICE void term(int k) {
