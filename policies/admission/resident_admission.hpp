@@ -33,9 +33,10 @@ class ResidentAdmission {
   /// parallel to the tasks.
   [[nodiscard]] std::optional<Nanos> slack(std::span<const Wcet> wcets);
 
-  /// True if bound(), glance() and surely_proves() are available. They are not available if slack() is monotone (never
-  /// decreases with shorter times), so that slack() of the shortest times is the bound. Under SCHED_DEADLINE, and if
-  /// priorities are searched, slack() is monotone in nearly all cases and is assumed to be so.
+  /// True if bound(), glance() and surely_proves() are available. They are not needed, and not available, if slack() is
+  /// monotone: shorter times never give less slack. The slack() of the shortest times of a range is then an upper bound
+  /// for the range. Under SCHED_DEADLINE, and if priorities are searched, slack() is monotone in nearly all cases and
+  /// is assumed to be so.
   [[nodiscard]] bool has_bounds() const;
 
   /// Returns the number of ways. Ways are numbered from 0.

@@ -129,8 +129,8 @@ class Search {
     return edge<Factor>(from, to, factor_at, change);
   }
 
-  /// Returns the edge of the device's capacity. Capacities above the demand of all tasks are not tried, since the tasks
-  /// would not use more memory.
+  /// Returns the smallest proved and the next smaller capacity of the device (see Edge). Capacities above the demand of
+  /// all tasks are not tried, since the tasks would not use more memory.
   Edge<Bytes> capacity() {
     const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
     const Step asked = std::max(Step{1}, chunks(plan_.demand));
@@ -143,8 +143,9 @@ class Search {
                        });
   }
 
-  /// Returns the edge between the steps `in` (the lowest load) and `out`. `at(step)`: the value at a step of the grid.
-  /// `change`: sets that value in a set.
+  /// Returns the limit of the proof (see Edge) between two steps of a grid of values, by bisection. `in`: the step with
+  /// the lowest load. `out`: the step with the highest load. `at(step)`: the value at a step. `change(set, value)`:
+  /// sets that value in a set.
   template <class Value, class Grid, class Change>
   Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
     const auto attempt = [&](Step step) { return verdict([&](ResolvedSet& set) { change(set, at(step)); }); };

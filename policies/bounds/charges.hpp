@@ -55,7 +55,7 @@ inline constexpr Duration message_looks = std::chrono::microseconds(500);
 
 /// Returns the charged set. `urgency`: task indices, the most urgent first. Each task of the plan must have its core,
 /// and if the plan swaps, its swap volume (number of swapped chunks). Every task must have a wcet. `lateness`: the
-/// lateness of jobs that the charges of service threads assume.
+/// assumption about late jobs on which the charges of service threads rest.
 [[nodiscard]] NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                    Lateness lateness);
 

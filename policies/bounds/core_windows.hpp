@@ -86,7 +86,8 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   return loads;
 }
 
-/// Returns the bounds of a task that does not use the device: one window holds both of its parts.
+/// Returns the bounds of a task that does not use the device. Its two CPU parts follow each other immediately, so one
+/// window contains both.
 [[nodiscard]] inline StageBounds bounds_off_device(const StagedSet& set, const StagedTask& task,
                                                    std::span<const Load> higher) {
   const FixedPoint first = core_window(set, task, {task.before, task.lines_before}, higher);

@@ -30,8 +30,8 @@ struct StagedTask {
   std::optional<Nanos> blocking{}; // the longest delay of more urgent jobs by a job that has started; absent: `device`
   Nanos lines_before = 0;          // memory lines that the first part moves on a core with a bandwidth budget
   Nanos lines_after = 0;           // memory lines that the last part moves on such a core
-  /// For SCHED_DEADLINE: after a stop of the machine, how long after the end of its reservation's window a CPU part may
-  /// end
+  /// For SCHED_DEADLINE: the longest time by which a platform stall (a stop of the whole machine) may delay the end of
+  /// a CPU part beyond the window of its reservation
   Nanos backlog = 0;
   bool alone = false; // true if no other thread has a reservation on its core
   Nanos delay = 0;    // the most by which a load that runs during `device` may end later (overlap.hpp)
@@ -88,8 +88,8 @@ struct StagedSet {
   }
   [[nodiscard]] DevicePart best_effort() const { return {background, background_load, background_delay}; }
   [[nodiscard]] Surroundings beside_tasks() const { return {.background = best_effort()}; }
-  /// Returns the tasks of a preempted set on the device, with their classes. `parts`: the device parts, in the order of
-  /// `tasks`, without the tasks that have none.
+  /// Returns the device parts and the classes of the tasks that use the device, for tests of sets whose jobs are
+  /// preempted (segmented_tests.hpp). `parts`: the device parts of these tasks, in the order of `tasks`.
   [[nodiscard]] SegmentedSet in_classes(std::span<const DemandTask> parts) const;
   /// Returns the time that `task` needs on the device even if no other task uses it.
   [[nodiscard]] Nanos device_time(const StagedTask& task) const {

@@ -197,7 +197,10 @@ struct BudgetFacts {
   RegulatedCore charge;
 };
 
-/// The jobs that may be late while a promise holds. `none`: the set is promised as a whole, so no job is late.
+/// An assumption about late jobs, under which service threads with reservations are charged. `none`: every job keeps
+/// its deadline, so the work of these threads is bounded and the charges are smaller. A promise under `none` holds only
+/// if the whole set is proved. `any`: any job may be late. Admission under static priority can still promise single
+/// tasks.
 enum class Lateness { none, any };
 
 /// The set as the analysis sees it, with names for reports. names[i] is the name of set.tasks[i].
@@ -206,7 +209,7 @@ struct NamedSet {
   std::vector<std::string> names;
   Order order = Order::edf;
   std::optional<ServiceThreads> services; // present if CPU parts are under SCHED_DEADLINE
-  Lateness lateness{};                    // the lateness of jobs that the charges of service threads assume
+  Lateness lateness{};                    // the assumption about late jobs on which the charges rest
   /// The name of the best-effort task with the longest device part. Empty: there is none, or `set.background` includes
   /// other work
   std::string background;

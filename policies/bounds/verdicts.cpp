@@ -114,8 +114,10 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
   return finding;
 }
 
-/// Sets the blocking of `task` in the finding: by one job of lower priority, or by work that began before. If chunks
-/// are loaded while other jobs execute, the blocking depends on the chosen charges and is not reported.
+/// Sets the blocking of `task` in the finding: the longest delay by one job of lower priority, or by other work
+/// (StagedSet::background), that began before. Has no effect if jobs are preempted on the device. Has no effect either
+/// if `task` or a more urgent task loads chunks while other jobs execute: then the blocking depends on the charges for
+/// these loads that the test selects (Overlap).
 void set_blocker(Finding& finding, const NamedSet& named, std::size_t task) {
   if (named.set.preempts || named.set.loads(task + 1)) return;
   finding.blocking = named.set.background;

@@ -70,7 +70,8 @@ struct ChainBounds {
 /// Returns the bounds of a chain of at least one task. The first task must not be released by another task (`after`).
 [[nodiscard]] ChainBounds chain_bounds(std::span<const ChainTask> chain);
 
-/// Returns the bound by Davare et al. (DAC 2007): the sum of all periods and outputs plus the input delay.
+/// Returns the bound by Davare et al. (DAC 2007): the sum of `period` + `output` over all tasks, plus the first task's
+/// `input_delay` (0 if absent). `output` is a time: see ChainTask. Returns nullopt if the sum has no finite value.
 [[nodiscard]] std::optional<Nanos> davare_bound(std::span<const ChainTask> chain);
 
 /// Returns how the task passes its data. All chains of a task have one setting; a task without a chain is immediate.

@@ -66,8 +66,9 @@ struct DemandAnalysis {
 /// instant. Returns `unbounded` if no bound is found after some steps.
 [[nodiscard]] Nanos busy_period(std::span<const DemandTask> tasks, const Surroundings& others);
 
-/// True if a job of the task blocks no longer than it demands once it is due. If this is true of all tasks, h(t) never
-/// decreases when t grows or a deadline gets shorter.
+/// True if the task's blocking (DemandTask::blocking) is at most its cost C. If this is true of all tasks, h(t) never
+/// decreases when t grows or a deadline gets shorter. The reason: when t reaches the deadline of a task, its blocking
+/// leaves h(t), but its cost enters h(t).
 [[nodiscard]] inline bool blocks_no_longer_than_it_demands(const DemandTask& task) {
   return task.blocking.value_or(task.cost) <= task.cost;
 }

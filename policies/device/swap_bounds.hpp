@@ -115,7 +115,7 @@ class Theorem1 {
     return executions_.both() > blocking_ ? std::nullopt : blocker_;
   }
   [[nodiscard]] constexpr Nanos demand() const { return bounded(jobs_ * shortest_ / second); } // of jobs, in min T
-  /// Returns the left side of Eq. (3), in nanoseconds per second.
+  /// Returns the left side of Eq. (3) of RT-Swap (see the class comment), in nanoseconds per second.
   [[nodiscard]] constexpr Nanos left() const { return bounded(jobs_ + share_of(blocking(), shortest_)); }
   [[nodiscard]] constexpr bool holds() const { return left() <= second; }
   /// Returns the time in min T that remains for blocking after the demand of jobs.

@@ -24,7 +24,8 @@ namespace rtexec::policies {
 /// Returns by task the largest swap volume that it may have.
 [[nodiscard]] Volumes max_of(const DeviceSet& set);
 
-/// True if condition (1c) holds for these swap volumes. If any swap volumes fit, the largest ones (max_of()) fit.
+/// True if these swap volumes fit: they are at least the overflow V in total, and condition (1c) holds (see above). If
+/// any swap volumes fit, the largest ones (max_of()) fit, since larger volumes leave more frames F (proofs/volumes.md).
 [[nodiscard]] bool fits(const DeviceSet& set, const Volumes& volumes);
 
 /// Returns the first task for which condition (M) fails, or nullopt if (M) holds. The swap volumes must fit. If (M)

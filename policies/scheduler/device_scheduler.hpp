@@ -168,8 +168,9 @@ class DeviceScheduler {
     [[nodiscard]] bool wanted() const noexcept;
   };
 
-  /// The parameters of a task that exchange() changes. All memory of the task is in swap slots. The task's class and
-  /// segments do not change: they are those of the plan's task. The daemon has one task for each client.
+  /// The parameters of a task that exchange() changes. The daemon calls exchange() when a client changes; each client
+  /// is one task. All memory of such a task is in swap slots. exchange() does not change the task's class and segments,
+  /// which the constructor takes from the plan.
   struct TaskParameters {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release

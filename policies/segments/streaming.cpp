@@ -49,8 +49,9 @@ struct Choice {
   Nanos least = 0;           // a lower bound on the execution time, for all decisions on later chunks
 };
 
-/// Returns a sort key of the k-th newest frame. The key is smaller if the frame becomes free earlier. A frame that does
-/// not exist counts as always free.
+/// Returns a sort key of the k-th newest frame of the ring (0: the newest); earlier free means smaller. The frame is
+/// free when its last reader, a layer, has ended. Frames whose last reader has ended come first, in the order of these
+/// ends. The other frames follow in the order of their last readers. A frame that does not exist gets the smallest key.
 std::pair<std::uint32_t, Nanos> newest(const Choice& choice, std::size_t k) {
   if (k >= choice.frames.size()) return {0, -1};
   const Frame& frame = choice.frames[choice.frames.size() - 1 - k];
