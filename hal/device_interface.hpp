@@ -166,8 +166,8 @@ class Device : public rtexec::Device {
   [[nodiscard]] virtual Duration executed(Duration passed) noexcept { return passed; }
 
   [[nodiscard]] virtual Result<MemoryUse> memory_use() const = 0;
-  /// Returns the present clocks, or nullopt if the device has none of its own or they are unknown. Any thread without
-  /// real-time priority.
+  /// Returns the present clocks. Returns nullopt if the device has no clocks of its own, or if they are unknown. May be
+  /// called on any thread without real-time priority.
   [[nodiscard]] virtual std::optional<DeviceClocks> clocks() const noexcept { return std::nullopt; }
   /// Returns the error that ended the device, or nullopt. The call in which the error occurred returned device_fault;
   /// all later calls return device_lost. Any thread.

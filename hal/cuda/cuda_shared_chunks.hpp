@@ -1,4 +1,4 @@
-// Chunks of NVIDIA's driver that processes pass to each other (hal/shared_chunks.hpp).
+// Creates chunks of GPU memory by NVIDIA's driver, for sharing among processes (hal/shared_chunks.hpp).
 #pragma once
 
 #include "hal/shared_chunks.hpp"

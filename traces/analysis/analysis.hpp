@@ -51,7 +51,8 @@ struct Share {
   Where where{};
   std::optional<policies::JobId> culprit; // absent: no job caused this part; may be the job itself
   Duration time{0};
-  Duration usual{0};   // mean time of this `cause` and `where` over the task's jobs that kept their deadline
+  Duration usual{0}; // mean time per job with this `cause` and `where`, over the task's jobs that kept their deadline;
+                     // if no job did: the WCET for Cause::execution, otherwise 0
   Duration overrun{0}; // time by which the culprit's execution, or the job's own, exceeded its WCET
 };
 

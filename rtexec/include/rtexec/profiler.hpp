@@ -32,8 +32,8 @@ struct ProfileOptions {
   /// the first half of the executions hold for the second half. This is checked after 20 s, 30 s and 40 s.
   std::optional<std::uint64_t> jobs{};
   std::optional<Duration> time{};
-  /// A part's WCET is at least its longest execution times this margin. The WCET is larger if executions vary so much
-  /// that longer executions are likely (traces/wcet/part_wcet.hpp). It is also larger if the sum of the longest
+  /// A factor: a part's WCET is at least `margin` * its longest execution. The WCET is larger if executions vary so
+  /// much that longer executions are likely (traces/wcet/part_wcet.hpp). It is also larger if the sum of the longest
   /// executions of the part's layers is larger.
   double margin = 1.2;
   /// An earlier profile of this machine and device, to which this measurement is added. The earlier executions count as

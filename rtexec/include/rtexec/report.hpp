@@ -33,7 +33,7 @@ struct PartCounts {
 struct MeasuredTimes {
   DurationStatistics times;
   std::uint64_t count = 0;
-  /// The number of times that exceeded the bound.
+  /// The number of measured times above the bound.
   std::uint64_t violations = 0;
   /// The bound. Absent: the times have no bound.
   std::optional<Duration> bound;

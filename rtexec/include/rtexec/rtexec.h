@@ -155,7 +155,7 @@ RTEXEC_API void rtexec_plan_free(rtexec_plan* plan);
 /* Measures the execution times of every task by running the set on this machine, as `rtexec profile` does. Writes the
  * times to the profile file that the task set names; later plans read this file. `jobs` is the number of jobs of each
  * task. 0: measuring ends when the WCETs derived from the first half of the jobs hold for the second half. A WCET is
- * at least the longest execution times `margin`. */
+ * at least `margin` times the longest execution. */
 RTEXEC_API rtexec_code rtexec_profile(const rtexec_task_set* set, const rtexec_setup* setup, uint64_t jobs,
                                       double margin, rtexec_error* error);
 

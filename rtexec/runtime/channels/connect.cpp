@@ -92,8 +92,9 @@ class Connector {
 
   const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
 
-  /// Checks the number of values to keep for neighbouring tasks of a chain. Time stamps pass between neighbouring tasks
-  /// even if no tensor does.
+  /// Adds an error for each pair of successive tasks of a LET chain in which too many output values of the first task
+  /// must be kept for the second (limit_kept()). This holds also for pairs without a tensor, because time stamps pass
+  /// between them.
   void limit_chains() {
     for (const Chain& chain : set_.chains)
       if (chain.communicate == Communication::let)

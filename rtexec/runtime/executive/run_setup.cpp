@@ -13,9 +13,10 @@ namespace rtexec::executive {
 
 namespace {
 
-/// Returns the group of tasks with which the task shares its carry chunks: its level (PlannedTask::device_class). Only
-/// one job of a level can be between two segments. All jobs of the top class can be between two segments at once, so
-/// that top-class tasks share no carry chunks.
+/// Returns the group of tasks that share their carry chunks (chunks whose contents survive between segments). The tasks
+/// of one level form a group; the number of the group is PlannedTask::device_class. Sharing is safe because only one
+/// job of a level can be between two segments. Returns nullopt for a top-class task (class 0). All jobs of the top
+/// class can be between two segments at once, so each top-class task needs its own carry chunks.
 std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
   return task.device_class == 0 ? std::nullopt : std::optional(task.device_class);
 }

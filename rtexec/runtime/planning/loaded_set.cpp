@@ -339,8 +339,9 @@ Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine) {
 
 namespace {
 
-/// Returns the memory demand, including links, that the task would have if it were cut after the pieces in `cuts`.
-/// `last_layer` holds the last layer of each piece.
+/// Returns the memory demand of the task if its device part were cut into segments after the pieces in `cuts`. A piece
+/// is a group of successive layers (task_layers.hpp). `last_layer` holds the last layer of each piece. The demand
+/// includes the memory of the task's links (LoadedSet::links).
 Result<MemoryDemand> memory_if_cut(const LoadedSet& set, std::size_t task, std::span<const std::uint32_t> last_layer,
                                    std::span<const std::uint32_t> cuts) {
   auto asked = set.workloads[task]->memory_if_cut(as_layers(cuts, last_layer));

@@ -17,8 +17,8 @@ struct Progress {
   bool due = false; // true: the thread, engine or job has work to do, or should have been woken
 };
 
-/// Counts pieces of work that are submitted to a thread or engine, and steps. Each step completes one piece of work. A
-/// thread counts as having work at all times, except while it waits.
+/// Counts the pieces of work that are submitted to a thread or engine, and the pieces that it has completed. A
+/// completed piece is one step. A thread counts as having work at all times, except while it waits.
 class ProgressCounter {
  public:
   ProgressCounter() noexcept = default;

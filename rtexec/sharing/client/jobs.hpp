@@ -36,7 +36,8 @@ class Jobs {
   [[nodiscard]] Grant resume() noexcept;
   [[nodiscard]] bool holds() const noexcept { return phase_.load(std::memory_order_acquire) == Phase::granted; }
   [[nodiscard]] std::uint64_t last() const noexcept { return last_.load(std::memory_order_relaxed); }
-  /// Records that the daemon has ended. Waiting threads return within `look`, and no job is granted afterwards.
+  /// Records that the daemon has ended. Waiting threads return within 20 ms (the constant `look`), and no job is
+  /// granted afterwards.
   void lose() noexcept { lost_.store(true, std::memory_order_release); }
 
   static constexpr Duration look = std::chrono::milliseconds(20);

@@ -107,10 +107,11 @@ class Dispatcher {
   /// Replaces an earlier change that has not taken effect. Returns false if no client is at `place`, or if the client
   /// would lose slots.
   [[nodiscard]] bool change(std::uint32_t place, const Contract& contract, bool interrupt, Instant now) noexcept;
-  /// Delays new jobs of the client at `place`, because the client may be about to declare itself. A newly requested job
-  /// waits until change() or resume(). The caller must call delays() after this call, not before.
+  /// Delays new jobs of the client at `place`, which has asked to declare its period, deadline and WCET. A job that is
+  /// requested after this call waits until change() or resume(). The caller must call delays() after this call: before
+  /// it, a new job could still enter the scheduler core after delays() has returned.
   void hold(std::uint32_t place) noexcept;
-  /// Ends hold() for the client at `place`, if the client has not declared itself.
+  /// Ends the delay by hold() for the client at `place`, if the client's declaration was not admitted.
   void resume(std::uint32_t place, Instant now) noexcept;
   /// Reports that the client's process is ending. From now on its entries are ignored. Its job is withdrawn unless the
   /// job holds the device. If frames outlive clients and the client does not hold the device, other clients get its

@@ -27,7 +27,8 @@ namespace rtexec::bringup {
 /// advice. If the error has only one line, the advice is `advice`.
 [[nodiscard]] Answer failed(const Error& error, std::string advice);
 [[nodiscard]] std::string first_line(const Error& error);
-/// Joins the lines of a text into one line, for outputs that show no advice.
+/// Joins the lines of a text into one line. Skipped answers need this: they have a state of one line and no advice, so
+/// an error's advice must be part of the state.
 [[nodiscard]] std::string in_a_line(std::string text);
 
 /// Returns the skipped answer of an item that an emulator cannot check.

@@ -24,8 +24,10 @@ void count_arrays(std::span<const tasks::benchmark::ArrayDemand> arrays, MemoryT
   }
 }
 
-/// Groups launches of kernels with the same traffic. The groups are in the order of their first launches. The host
-/// writes `exchanged` bytes; the group that first touches these bytes is marked as dirty.
+/// Groups launches of kernels with the same traffic. The groups are in the order of their first launches. The CPU
+/// writes `exchanged` bytes before the first launch. If the first group touches all of these bytes, it gets one dirty
+/// launch (KernelTraffic::dirty). Otherwise an entry with 0 launches and one dirty launch is put in front of the
+/// groups.
 std::vector<KernelTraffic> grouped(std::span<const LaunchTraffic> launches, Bytes exchanged) {
   std::vector<KernelTraffic> groups;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> known;

@@ -202,13 +202,12 @@ struct MemoryChoice {
   friend bool operator==(const MemoryChoice&, const MemoryChoice&) = default;
 };
 /// Returns the combinations of policies within `most` memory that are worth running, each once. Returns an empty list
-/// if no combination fits. Only a run shows the time that a pair saves when it co-runs. So the function considers three
-/// models of that time:
-/// - Kernels of a task under policy D execute while the other task, under policy M or H, waits. The two shortest
-///   combinations are returned.
-/// - Kernels of a task under policy D execute only while a task under policy M waits. The shortest combination is
-///   returned.
-/// - Tasks do not co-run. The two shortest combinations are returned.
+/// if no combination fits. Only a run shows the time that a pair saves when it co-runs. So the function predicts the
+/// time in which all tasks execute once, by three models. For each model it returns the combinations with the shortest
+/// predicted times:
+/// - Kernels of a task under policy D execute while the other task, under policy M or H, waits: two combinations.
+/// - Kernels of a task under policy D execute only while a task under policy M waits: one combination.
+/// - Tasks do not co-run: two combinations.
 /// `tasks` must be in the order of urgency. `executions`: the times of the tasks' kernels.
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);

@@ -35,8 +35,8 @@ struct Column {
   policies::Levels levels{}; // used by the test `segmented`
 };
 
-/// Returns all columns for this order of jobs, the weakest first. Necessary conditions come before tests. `segments`:
-/// true to get the columns for tasks that are cut into segments.
+/// Returns all columns for this order of jobs. Necessary conditions come first. Tests follow, the tests that are
+/// expected to prove fewer sets first. `segments`: true to get the columns for tasks that are cut into segments.
 [[nodiscard]] std::span<const Column> columns(Order order, bool segments);
 
 enum class Axis { tasks, utilisation, reduced, high };

@@ -20,7 +20,8 @@ inline constexpr std::size_t no_node = static_cast<std::size_t>(-1);
   return node.residual == id || std::ranges::find(node.inputs, id) != node.inputs.end();
 }
 
-/// True if the node can absorb (as its residual) the sum of its output and another tensor of the same shape.
+/// True if the node can absorb an addition of another tensor to its output. That tensor then becomes the node's
+/// residual (Node::residual); it must have the shape of the output.
 [[nodiscard]] inline bool takes_residual(const Node& node) {
   return std::holds_alternative<Conv>(node.operation) || std::holds_alternative<Gemm>(node.operation) ||
          std::holds_alternative<MatMul>(node.operation) || std::holds_alternative<LayerNorm>(node.operation);

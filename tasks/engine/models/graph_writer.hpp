@@ -112,8 +112,8 @@ class GraphWriter {
   void integers(const std::string& name, std::initializer_list<std::int64_t> values);
   Value reshape(const std::string& x, std::initializer_list<std::int64_t> shape, const Value& out);
   void uniform(const std::string& name, std::span<const std::int64_t> shape, double deviation);
-  /// Adds a constant whose values are uniform in middle + spread * [-1, 1), times `factor`. The values are exact if
-  /// `spread` is a power of two.
+  /// Adds a constant with the values (middle + spread * r) * factor. r is random and uniform in [-1, 1). If `spread` is
+  /// a power of two, the product spread * r has no rounding error.
   void around(const std::string& name, std::int64_t count, float middle, float spread, float factor = 1);
   /// Adds a layer of operator `type` that has no attributes and keeps the shape.
   Value elementwise(std::string_view type, std::string_view stem, const Value& x);

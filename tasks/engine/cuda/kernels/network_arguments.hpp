@@ -490,8 +490,9 @@ struct IndexedPlaces {
   long long strides[max_dimensions] = {};
 };
 
-/// Gather: each element y[i] is copied from x. The offset of the element in x is the offset of i in x_view, plus the
-/// offset of the place that the tuple indices[i] refers to. The views have the shape of y.
+/// Gather: each element of y is copied from an element of x. For the element of y at multi-index i, the offset in x is
+/// a sum of two offsets: the offset that x_view gives for i, and the offset in `places` of the tuple that indices_view
+/// gives for i. All views have the shape of y.
 struct GatherArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -514,9 +515,9 @@ struct ScatterArguments {
   Storage storage = Storage::f32;
 };
 
-/// Cumulative sums of `count` elements, for each index of the views. y[i] is the sum of the elements up to and
-/// including element i, or without element i if `exclusive` is set. If `reverse` is set, the sums start at the last
-/// element.
+/// Cumulative sums of rows of `count` elements. Each element of the views begins one such row in x and in y. Element i
+/// of a row in y is the sum of the elements of the row in x up to and including element i, or without element i if
+/// `exclusive` is set. If `reverse` is set, the sums start at the last element.
 struct CumSumArguments {
   const void* x = nullptr;
   void* y = nullptr;
@@ -527,9 +528,9 @@ struct CumSumArguments {
   Storage storage = Storage::f32;
 };
 
-/// Top-k: the indices of the `kept` largest of `count` elements (the smallest if `largest` is not set), in order. This
-/// is repeated for each index of the views. Among equal elements, the element with the lower index comes first. NaN
-/// counts as the largest value.
+/// Top-k: the indices of the `kept` largest of `count` elements (the smallest if `largest` is not set), in order. Each
+/// element of the views begins one such row of `count` elements in x and of `kept` indices in y. Among equal elements,
+/// the element with the lower index comes first. NaN counts as the largest value.
 struct TopKArguments {
   const void* x = nullptr;
   long long* y = nullptr;

@@ -58,7 +58,8 @@ class Step {
 [[nodiscard]] std::unique_ptr<Step> prepare(const Graph& graph, const Node& node);
 /// Returns the constant second input of `step`, packed in the layout that packing() names.
 [[nodiscard]] std::vector<float> packed_for(const Step& step, const Tensor& constant);
-/// Returns the name of a kind of packed layout that depends only on `numbers`.
+/// Returns a name for a packed layout, formed from `kind` and `numbers`. Layouts of this kind must be equal if these
+/// numbers are equal, since steps with equal names share a packed copy.
 [[nodiscard]] std::string packing_name(const char* kind, std::initializer_list<std::int64_t> numbers);
 
 } // namespace rtexec::tasks
