@@ -248,9 +248,9 @@ struct Board {
   /// The time that admission adds for the delay from a timer's expiry until the thread runs.
   Duration release_latency{0};
   /// The longest platform stall. A platform stall is a time for which a hypervisor or firmware stops the machine, or a
-  /// part of the machine, beyond `context_switch`, `dispatch` and `release_latency`. Admission adds it once to each
-  /// response-time bound, and not again for each device part. policies/proofs/platform-stalls.md describes one
-  /// exception. 0: the machine never stalls.
+  /// part of the machine, beyond `context_switch`, `dispatch` and `release_latency`. Each response-time bound includes
+  /// it a fixed number of times, however many device parts the bound contains. There is one exception: a scheduler that
+  /// shares its core under reservations (policies/proofs/platform-stalls.md). 0: the machine never stalls.
   Duration platform_stall{0};
   /// Warnings of the reader, one line each: settings that the next release will refuse. Empty: the file needs no
   /// change.
