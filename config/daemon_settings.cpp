@@ -130,8 +130,11 @@ std::vector<Key<ClientRule>> client_keys() {
       declared("period", period(shortest_period, longest_interval),
                "the process's own declaration; without one the client is best-effort, without a deadline",
                "minimum time between the releases of two jobs, or the maximum frequency (\"30Hz\")", &D::period),
-      declared("deadline", duration(1ns, longest_interval), "the period",
-               "relative deadline: maximum time from a job's request to its end; needs period", &D::deadline),
+      declared(
+          "deadline", duration(1ns, longest_interval), "the period",
+          "relative deadline: maximum time from the release of a job to its end; a job is released by its request, "
+          "at the earliest a period after the previous release; needs period",
+          &D::deadline),
       declared("wcet", duration(1ns, longest_interval), "the process's own declaration; required if period is given",
                "worst-case execution time of a job that executes alone on the device with its memory already loaded",
                &D::wcet),
