@@ -18,14 +18,10 @@ bool computes(const ResolvedSet& set) {
   return set.board.computes_on_core() || set.tasks.device.completion == Completion::spin;
 }
 
-/// Returns the maximum number of events that jobs are for the scheduler in one window of its reservation. Two requests
-/// of a task are at least a window apart. So a window has the events of at most two jobs of a task: the ends of the
-/// segments of both, and one request.
-Wide events_in_window(const Plan& plan, const ResolvedSet& set) {
-  Wide events = 0;
-  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-    if (set.tasks.tasks[i].wcet->uses_device()) events += 2 * Wide{plan.tasks[i].segments} + 1;
-  return events;
+/// Returns the number of tasks with a device part.
+std::size_t device_tasks(const TaskSet& tasks) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(tasks.tasks, [](const Task& task) { return task.wcet->uses_device(); }));
 }
 
 Traffic traffic_of(const SwapCharges& swap) {
@@ -161,7 +157,7 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
     services.reserved.scheduler = *room;
   } else {
     services.reserved.scheduler =
-        scheduler_reservation(events_in_window(plan, set), set.board.context_switch, traffic, set.board.platform_stall);
+        scheduler_reservation(device_tasks(set.tasks), set.board.context_switch, traffic, set.board.platform_stall);
     services.decision = services.reserved.scheduler.window.count() + set.board.platform_stall.count();
   }
   const auto room = computes(set) ? room_for_executions(plan, set, lateness) : std::nullopt;
@@ -401,7 +397,7 @@ std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const 
   };
   const Nanos copying = services.copy->window.count();
   const Nanos deciding = services.scheduler.window.count();
-  const Wide events = events_in_window(plan, set) + traffic.in(deciding) + traffic.out(deciding);
+  const Wide events = 3 * static_cast<Wide>(device_tasks(set.tasks)) + traffic.in(deciding) + traffic.out(deciding);
   const auto handled = [&](Wide chunks, Nanos each) { return chunks * handling(each, plan, set); };
   auto found = check(Thread::copy_in, *services.copy, handled(traffic.in(copying), swap.in()));
   if (!found) found = check(Thread::copy_out, *services.copy, handled(traffic.out(copying), swap.out()));

@@ -211,14 +211,15 @@ std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
   return CpuReservation{.runtime = Duration(window.value - window.value / whole), .window = Duration(window.value)};
 }
 
-CpuReservation scheduler_reservation(Wide events, Duration context_switch, const std::optional<Traffic>& traffic,
+CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch, const std::optional<Traffic>& traffic,
                                      Duration platform_stall) {
   const Nanos min_window = std::max<Nanos>(1'000'000, platform_stall.count());
   const Nanos longest = std::max(longest_service, min_window);
+  constexpr Wide events = 3;       // the events of one task in one window
   constexpr Wide part_of_core = 5; // the scheduler gets a fifth
   const auto runtime = [&](Nanos window) {
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;
-    return spare_runtime + (events + transfers) * event_cost(context_switch).count();
+    return spare_runtime + (events * tasks + transfers) * event_cost(context_switch).count();
   };
   const FixedPoint window = least_fixed_point(min_window, traffic ? longest : unbounded, [&](Nanos w) {
     return std::max<Wide>(min_window, part_of_core * runtime(w));

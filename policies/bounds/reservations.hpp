@@ -53,10 +53,10 @@ struct Traffic {
   [[nodiscard]] Wide out(Nanos window) const { return in(window) + burst; }
 };
 
-/// Returns the reservation of the scheduler thread. Within its window, the thread handles `events` events of jobs and
-/// the end of every transfer. The window is at least `platform_stall`, the longest stop of the machine (by firmware
+/// Returns the reservation of the scheduler thread. Within its window, the thread handles every event of `tasks` tasks
+/// and the end of every transfer. The window is at least `platform_stall`, the longest stop of the machine (by firmware
 /// or a hypervisor). If no reservation suffices, the window is the larger of `longest_service` and `platform_stall`.
-[[nodiscard]] CpuReservation scheduler_reservation(Wide events, Duration context_switch,
+[[nodiscard]] CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
                                                    const std::optional<Traffic>& traffic = {},
                                                    Duration platform_stall = Duration(0));
 inline constexpr Nanos longest_service = 50'000'000;

@@ -113,11 +113,11 @@ TEST(TwoPlatformStalls, AreChargedBeforeAndWithinResponse) {
 /// Work that a stall has delayed must be done within the window that follows.
 TEST(PlatformStallUnderReservations, WidensSchedulerWindowToStallLength) {
   const auto window = [](Duration platform_stall, const std::optional<Traffic>& traffic) {
-    return scheduler_reservation(6, 10us, traffic, platform_stall).window;
+    return scheduler_reservation(2, 10us, traffic, platform_stall).window;
   };
   const Traffic traffic{.quickest = 1'000'000, .burst = 4};
   for (const auto& moved : {std::optional<Traffic>(), std::optional(traffic)}) {
-    EXPECT_EQ(window(0us, moved), scheduler_reservation(6, 10us, moved).window);
+    EXPECT_EQ(window(0us, moved), scheduler_reservation(2, 10us, moved).window);
     EXPECT_EQ(window(20ms, moved), 20ms);
     EXPECT_EQ(window(200ms, moved), 200ms);
   }

@@ -513,7 +513,6 @@ TEST(Reservations, ChargeDecisionOfEachInterruptionBesidePauses) {
   const NamedSet named =
       charged_set(plan, test::resolved(set, charged_board(0)), std::vector<std::size_t>{0, 1}, Lateness::any);
   ASSERT_TRUE(named.services && named.services->pauses);
-  EXPECT_EQ(named.services->reserved.scheduler.runtime, 50us + 8 * event_cost(10us)) << "3 events and 5 in a window";
   const Nanos decision = named.services->decision, dispatched = 120'000, cut = 60'000;
   ASSERT_GT(decision, 0);
   EXPECT_EQ(named.set.tasks[0].device, with_pauses(5'000'000 + 2 * dispatched) + 2 * decision)
