@@ -53,7 +53,7 @@ std::string why_not(const ResolvedSet& set, const Plan& plan) {
   if (!has_too_few_cores(set)) return plan.end_to_end.explanation;
   return "board '" + set.board.name +
          "' needs two cores: one executes networks, the other one the CPU parts of tasks; got only core " +
-         std::to_string(set.machine.cores.front()) + " only. Give this process another core (taskset, cpuset, " +
+         std::to_string(set.machine.cores.front()) + ". Give this process another core (taskset, cpuset, " +
          "--cpuset-cpus of docker)";
 }
 

@@ -77,7 +77,7 @@ std::string other_machine(const ResolvedSet& set, const Plan& plan) {
   if (missing.empty()) return {};
   const bool kept = std::ranges::all_of(missing, [&](const auto& each) { return withheld(set, each.first); });
   const std::string there = hal::core_list(set.machine.cores);
-  if (kept) return "a process with " + list(missing) + "; this process may use only cores " + there + " only";
+  if (kept) return "a process with " + list(missing) + "; this process may use only cores " + there;
   return "a machine with " + list(missing) + "; " + (set.machine.here ? "this" : "that") + " one has cores " + there;
 }
 
