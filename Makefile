@@ -20,7 +20,7 @@ TEST_FOLDERS := $(addprefix test/,$(FOLDERS) support soundness)
 include rtexec/package/toolchain.mk
 include config/config.mk policies/policies.mk hal/hal.mk tasks/tasks.mk traces/traces.mk hal/kernels.mk rtexec/rtexec.mk test/alone.mk
 include rtexec/package/objects.mk
-include config/demo.mk test/test.mk test/bench/bench.mk rtexec/package/package.mk boards/image/image.mk
+include config/demo.mk test/bench/bench.mk test/test.mk rtexec/package/package.mk boards/image/image.mk
 
 .PHONY: clean help
 clean: ## remove all that was built

@@ -87,7 +87,6 @@ $(PRELOAD_TESTS):
 	$(Q)$(CXX) $(LDFLAGS) -rdynamic -o $@ $^
 
 SOUNDNESS := $(B)/test/soundness-tests
-ARCHIVES := $(call link_of,rtexec/cli)
 # Attacks the admission tests for as long as it takes: SOUNDNESS_SETS=1000000 SOUNDNESS_JOBS=1000000000 SOUNDNESS_TINY=50000.
 SOUNDNESS_OBJECTS := $(call object,$(call sources,test/soundness) test/rtexec/studies/soundness_budget.cpp test/policies/swap_exhaustive.cpp test/policies/tiny_devices.cpp)
 $(SOUNDNESS): $(SOUNDNESS_OBJECTS) $(ARCHIVES)
@@ -97,6 +96,8 @@ $(SOUNDNESS): $(SOUNDNESS_OBJECTS) $(ARCHIVES)
 check-soundness: $(SOUNDNESS) ## attack the admission tests: a million accepted sets, a billion jobs (SOUNDNESS_SETS=, SOUNDNESS_JOBS=, SOUNDNESS_TINY=, SOUNDNESS_SEED=, SOUNDNESS_TESTS=, SOUNDNESS_SHARD=K/N)
 	@$(SOUNDNESS) $(BUILD)/soundness$(if $(SOUNDNESS_SHARD),-$(subst /,-of-,$(SOUNDNESS_SHARD))).json
 
+FUZZ_SECONDS ?= 60
+FUZZERS := toml onnx protocol
 check-fuzz: ## feed broken TOML files, ONNX files, messages and random networks to their readers, a minute each (FUZZ_SECONDS=60, FUZZ_SEED=)
 	@$(MAKE) MODE=fuzz fuzz
 .PHONY: fuzz
@@ -122,6 +123,8 @@ ifneq ($(filter tidied,$(MAKECMDGOALS)),)
 TIDY_SOURCES := $(MAINS) $(foreach component,$(COMPONENTS),$(SRC_$(component)))
 $(foreach assignment,$(if $(FILES),,$(shell rtexec/package/make-unity $(B)/tidy 8000 $(FOLDERS) -- $(filter-out $(foreach each,$(ALONE),$(if $(findstring %,$(each)),,$(each))),$(TIDY_SOURCES)))),$(eval TIDY_$(assignment)))
 TIDY_FILES := $(or $(FILES),$(sort $(foreach source,$(TIDY_SOURCES),$(or $(TIDY_UNIT_$(source):%=%.cpp),$(source)))))
+tidied: $(TIDY_FILES:%=$(B)/tidy/%.passed)
+	@echo "tidy: no findings in $(words $^) groups of files"
 endif
 TIDY_FLAGS = -x c++ $(filter -std=% -D% -I%,$(CPPFLAGS) $(CXXFLAGS)) $(if $(findstring test/,$<),$(FOREIGN_HEADERS))
 $(B)/tidy/%.passed: % .clang-tidy | $(LIBRARIES) $(BUILD)/.packages-TIDY
@@ -131,8 +134,6 @@ $(B)/tidy/%.passed: % .clang-tidy | $(LIBRARIES) $(BUILD)/.packages-TIDY
 	$(Q)clang-tidy-19 --quiet $< -- $(TIDY_FLAGS) 2>$@.log || { grep -v 'warnings generated' $@.log >&2; exit 1; }
 	$(Q)$(CXX) $(TIDY_FLAGS) -MM -MP -MT $@ -MF $@.d $< && touch $@
 .PHONY: tidy tidied
-tidied: $(TIDY_FILES:%=$(B)/tidy/%.passed)
-	@echo "tidy: no findings in $(words $^) groups of files"
 tidy: ## check the product, or FILES="a.cpp b.hpp", by clang-tidy
 	@$(MAKE) -k tidied
 
@@ -167,8 +168,6 @@ sanitized: $(TEST_PROGRAMS) | $(BUILD)/.packages-CHECK
 	@test/run-tests $(B) $(TEST_PROGRAMS)
 
 GPU_TESTS := $(filter %/hal-tests %/tasks-tests %/rtexec-tests,$(TEST_PROGRAMS))
-FUZZ_SECONDS ?= 60
-FUZZERS := toml onnx protocol
 check-gpu: $(PROGRAM) $(GPU_TESTS) ## on a machine with an NVIDIA GPU: device rules, kernels, operators and networks on it
 	@test/check-gpu $(B)
 

@@ -4,6 +4,7 @@ BENCH_SOURCES := $(wildcard test/bench/*.cpp)
 BENCHES_COMPILE := $(BENCH_SOURCES:%.cpp=$(B)/%.compiles)
 # Those that have parts of the tests are linked in each check, too.
 BENCHES_OF_TESTS := $(patsubst %,$(B)/test/%-bench,analyze execution feed)
+ARCHIVES := $(call link_of,rtexec/cli)
 $(BENCHES_COMPILE): $(B)/%.compiles: %.cpp | $(LIBRARIES) $(BUILD)/.packages-CHECK
 	@mkdir -p $(@D)
 	$(call say,CHECK,$<)

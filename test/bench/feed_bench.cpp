@@ -131,7 +131,7 @@ void bench_program() {
 void bench_link() {
   Buffers peer;
   const auto writer = workload(), reader = workload();
-  const auto latest = std::make_shared<channels::Latest>(peer.from.bytes.size(), 1, 1);
+  const auto latest = std::make_shared<channels::LatestMailbox>(peer.from.bytes.size(), 1, 1);
   TaskIo out("a", *writer, {}), in("b", *reader, {});
   out.add_sink(std::make_unique<channels::TaskSink>(latest, *channels::Output::of(*writer, "x"), std::nullopt), "");
   in.add_source(0, std::make_unique<channels::TaskSource>(latest, 0, Communication::immediate), OnStale::reuse, "");
@@ -156,9 +156,9 @@ class Pair {
       : device_(device),
         writer_(load(folder / "writer.onnx", precision)),
         reader_(load(folder / "reader.onnx", precision)),
-        latest_(std::make_shared<channels::Latest>(
+        latest_(std::make_shared<channels::LatestMailbox>(
             channels::size_of_values(reader_->inputs()[0]), 1, 1,
-            on_device ? channels::Latest::Where::given_memory : channels::Latest::Where::own_memory)) {
+            on_device ? channels::LatestMailbox::Where::given_memory : channels::LatestMailbox::Where::own_memory)) {
     const channels::Output output = *channels::Output::of(*writer_, "");
     if (on_device) {
       writer_->link_output(0, false);
@@ -211,7 +211,7 @@ class Pair {
   hal::Device& device_;
   std::unique_ptr<executive::DeviceMemory> memory_;
   std::unique_ptr<tasks::DnnWorkload> writer_, reader_;
-  std::shared_ptr<channels::Latest> latest_;
+  std::shared_ptr<channels::LatestMailbox> latest_;
   TaskIo out_{"writer", *writer_, {}}, in_{"reader", *reader_, {}};
 };
 
