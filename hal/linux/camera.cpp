@@ -66,7 +66,7 @@ Bytes picture(const CameraSettings& settings) {
   return settings.stride * rows;
 }
 
-bool is_whole(std::uint32_t field) { return field == V4L2_FIELD_NONE || field == V4L2_FIELD_INTERLACED; }
+bool is_full_frame(std::uint32_t field) { return field == V4L2_FIELD_NONE || field == V4L2_FIELD_INTERLACED; }
 
 Result<> agree_on_format(const VideoNode& node, const CameraWanted& wanted, CameraSettings& settings) {
   const auto chosen = choose_format(node, wanted.format);
@@ -86,7 +86,7 @@ Result<> agree_on_format(const VideoNode& node, const CameraWanted& wanted, Came
     return fail(Errc::unsupported, "the camera " + node.path() + " was set to give " + std::string(name(*chosen)) +
                                        ", but gives " + fourcc_name(got.pixelformat) +
                                        "; its formats: " + names_of(node.formats()) + ".");
-  if (!is_whole(got.field))
+  if (!is_full_frame(got.field))
     return fail(Errc::unsupported,
                 "the camera " + node.path() + " gives interlaced pictures, which are not supported.");
   settings.width = got.width;

@@ -193,11 +193,11 @@ class Pair {
     std::vector<executive::TaskMemory> task_memories;
     for (auto* workload : {writer_.get(), reader_.get()}) {
       MemoryDemand demand = workload->memory();
-      if (on_device && workload == writer_.get()) demand.fixed += latest_->room();
+      if (on_device && workload == writer_.get()) demand.fixed += latest_->total_size();
       task_memories.push_back(executive::resident_memory(demand, workload->constants(), device_.chunk_size()));
     }
     memory_ = must(executive::DeviceMemory::lay_out(device_, task_memories, {}));
-    if (on_device) latest_->lie_at(memory_->fixed()[0]);
+    if (on_device) latest_->use_memory(memory_->fixed()[0]);
     must(writer_->bind(device_, memory_->addresses()[0]));
     must(reader_->bind(device_, memory_->addresses()[1]));
     must(in_.open());

@@ -31,7 +31,7 @@ Names kernels_of(const Model& model, Precision precision = Precision::fp16) {
   for (const auto& call : program->calls) {
     if (call.layer == tasks::cuda::Call::no_layer) continue;
     if (const auto* kernel = std::get_if<KernelCall>(&call.what)) names.emplace_back(kernel->launch.name);
-    else if (const auto& a = std::get<ConvCall>(call.what).arguments; a.whole == 0) names.emplace_back("floats");
+    else if (const auto& a = std::get<ConvCall>(call.what).arguments; a.is_int8 == 0) names.emplace_back("floats");
     else if (a.y_storage == Storage::s32) names.emplace_back("bytes to int32");
     else names.emplace_back(size_of(a.y_storage) == 1 ? "bytes to bytes" : "bytes to floats");
   }

@@ -15,7 +15,7 @@ using namespace tasks::cuda;
 
 bool is_half(const ConvVariant& variant) { return variant.math == ConvMath::simt_h || variant.math == ConvMath::half; }
 
-bool is_whole(const ConvVariant& variant) { return variant.math == ConvMath::simt_b || variant.math == ConvMath::int8; }
+bool is_int8(const ConvVariant& variant) { return variant.math == ConvMath::simt_b || variant.math == ConvMath::int8; }
 
 /// Returns the relative error of one product, for sums of up to a few hundred terms.
 double error_of(ConvMath math) { return math == ConvMath::tf32 ? 0x1p-10 : math == ConvMath::tf32x3 ? 2e-6 : 1e-6; }
@@ -23,7 +23,7 @@ double error_of(ConvMath math) { return math == ConvMath::tf32 ? 0x1p-10 : math 
 /// Draws a convolution that the tiles support (16-byte pixels, channels and weights), with partial tiles in every
 /// direction.
 ConvArguments random_conv(Random& random, const ConvVariant& variant) {
-  const int chunk = is_whole(variant) ? 16 : is_half(variant) ? 8 : 4;
+  const int chunk = is_int8(variant) ? 16 : is_half(variant) ? 8 : 4;
   ConvArguments c;
   do {
     c.batch = random.whole(1, 2);
@@ -53,7 +53,7 @@ ConvArguments random_conv(Random& random, const ConvVariant& variant) {
   // Their errors have no bound.
   while (c.activation.kind == ActivationArguments::sqrt ||
          (c.activation.kind == ActivationArguments::exp && c.channels > 40));
-  if (is_whole(variant)) make_whole(random, c);
+  if (is_int8(variant)) make_int8(random, c);
   return c;
 }
 

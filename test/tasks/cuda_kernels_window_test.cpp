@@ -78,7 +78,7 @@ TEST(CudaConv, IntegerConvolutionMatchesReference) {
   for (unsigned i = 0; i < 80 && !::testing::Test::HasFailure(); ++i) {
     auto conv = random_conv(random, random.chance(0.3));
     if (conv.activation.kind == ActivationArguments::exp) continue; // no bound on errors
-    make_whole(random, conv);
+    make_int8(random, conv);
     ConvCheck check{.bias = random.chance(0.5), .residual = random.chance(0.5), .offsets = random.chance(0.8)};
     for (auto* offset : {&check.x_offset, &check.weights_offset, &check.residual_offset, &check.y_offset})
       *offset = random.chance(0.1) ? static_cast<std::size_t>(random.whole(1, 7)) : 0;

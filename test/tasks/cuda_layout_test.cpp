@@ -396,7 +396,7 @@ TEST(CudaConvMethod, RejectsMalformedText) {
 TEST(CudaConvMethod, SupportsOnlyMatchingPrecisionAndShape) {
   const auto call = small_conv();
   auto of_bytes = call;
-  of_bytes.arguments.whole = 1;
+  of_bytes.arguments.is_int8 = 1;
   EXPECT_NE(geometry_of(of_bytes), geometry_of(call));
   for (const auto& variant : conv_variants()) {
     const bool half = variant.math == ConvMath::half || variant.math == ConvMath::simt_h,

@@ -297,7 +297,7 @@ TEST(GraphOptimiser, RemovesSignChecksFromIndexDivision) {
   const auto truth = [&](Binary::Kind kind, TensorId a, TensorId b) {
     return pair(g, kind, a, b, ElementType::boolean);
   };
-  const auto quotient = number(divide_whole, x, by);
+  const auto quotient = number(divide_integers, x, by);
   const auto differ = truth(not_equal, truth(less, x, zero), g.integers({}, {0}, ElementType::boolean));
   const auto even = truth(equal, number(modulo, x, by), zero);
   const auto remains = g.node(Activation{Activation::Kind::is_zero}, {even}, {12});

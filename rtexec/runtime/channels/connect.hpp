@@ -28,7 +28,7 @@ struct DeviceLink {
     std::size_t task, input;
   };
   std::vector<Reader> readers;
-  std::shared_ptr<LatestMailbox> latest; // holds the values; lie_at() must set its device memory before the tasks'
+  std::shared_ptr<LatestMailbox> latest; // holds the values; use_memory() must set its device memory before the tasks'
                                          // channels are opened
 };
 

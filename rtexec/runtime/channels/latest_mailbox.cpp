@@ -14,11 +14,11 @@ LatestMailbox::LatestMailbox(std::size_t size, std::size_t readers, std::size_t 
       reading_(readers),
       kept_(kept) {
   if (where == Where::given_memory) return;
-  own_.resize(room().count);
-  lie_at(own_.data());
+  own_.resize(total_size().count);
+  use_memory(own_.data());
 }
 
-void LatestMailbox::lie_at(std::byte* memory) noexcept {
+void LatestMailbox::use_memory(std::byte* memory) noexcept {
   for (std::size_t i = 0; i < slots_.size(); ++i) slots_[i].bytes = {memory + i * distance_, size_};
 }
 

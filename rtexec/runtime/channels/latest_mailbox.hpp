@@ -40,10 +40,11 @@ class LatestMailbox {
   /// that was already visible at an earlier instant.
   LatestMailbox(std::size_t size, std::size_t readers, std::size_t kept, Where where = Where::own_memory);
 
-  /// Returns the size of the memory that lie_at() needs. Each value begins at a multiple of 256 bytes in this memory.
-  [[nodiscard]] Bytes room() const noexcept { return Bytes{slots_.size() * distance_}; }
-  /// Sets the memory for values, of room() bytes. Set-up.
-  void lie_at(std::byte* memory) noexcept;
+  /// Returns the size of the memory that use_memory() needs. Each value begins at a multiple of 256 bytes in this
+  /// memory.
+  [[nodiscard]] Bytes total_size() const noexcept { return Bytes{slots_.size() * distance_}; }
+  /// Sets the memory for values, of total_size() bytes. Set-up.
+  void use_memory(std::byte* memory) noexcept;
 
   // The next three functions are for the writer. Several threads may call them, but not at the same time.
   /// Returns the memory for the next value, which no reader reads before publish(). Further calls before publish()

@@ -226,8 +226,8 @@ Result<> Run::fill_device() {
 void Run::place_links() {
   std::vector<std::byte*> free(memory_->fixed().begin(), memory_->fixed().end());
   for (const channels::DeviceLink& link : set_.links) {
-    link.latest->lie_at(free[link.producer]);
-    free[link.producer] += link.latest->room().count;
+    link.latest->use_memory(free[link.producer]);
+    free[link.producer] += link.latest->total_size().count;
   }
 }
 

@@ -115,7 +115,7 @@ void measure_streams_whole(LoadedSet& set) {
 Bytes room_of_links(const LoadedSet& set, std::size_t task) {
   Bytes room;
   for (const channels::DeviceLink& link : set.links)
-    if (link.producer == task) room += link.latest->room();
+    if (link.producer == task) room += link.latest->total_size();
   return room;
 }
 

@@ -34,7 +34,7 @@ Result<bool> measured_with(const LoadedSet& set, std::size_t index, Workload& wo
 MemoryDemand memory_with_links(const LoadedSet& set, std::size_t index, const Workload& workload) {
   MemoryDemand memory = workload.memory();
   for (const channels::DeviceLink& link : set.links)
-    if (link.producer == index) memory.fixed += link.latest->room();
+    if (link.producer == index) memory.fixed += link.latest->total_size();
   return memory;
 }
 

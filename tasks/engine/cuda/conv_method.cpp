@@ -68,8 +68,8 @@ std::string geometry_of(const ConvCall& call) {
   if (call.residual.known()) key += " residual/" + text(a.residual_stride) + (a.residual_last ? " last" : "");
   if (a.activation.kind != ActivationArguments::none)
     key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
-  if (a.whole) key += std::string(" int8 to ") + storage_name(a.y_storage);
-  if (a.whole && call.residual.known()) key += std::string(" from ") + storage_name(a.residual_storage);
+  if (a.is_int8) key += std::string(" int8 to ") + storage_name(a.y_storage);
+  if (a.is_int8 && call.residual.known()) key += std::string(" from ") + storage_name(a.residual_storage);
   for (const auto& [place, name] :
        {std::pair{&call.x, " odd-x"}, std::pair{&call.residual, " odd-residual"}, std::pair{&call.y, " odd-y"}})
     if (place->offset % 16 != 0) key += name;
@@ -112,7 +112,7 @@ ConvMethod default_conv_method(Precision precision, const ConvCall& call) {
   /// Up to this many pixels, one warp for each output uses more of the device than tiles do.
   constexpr int few_pixels = 8;
   const int pixels = arguments.batch * arguments.out_height * arguments.out_width;
-  if (is_depthwise(arguments) || (!arguments.whole && pixels <= few_pixels)) return {};
+  if (is_depthwise(arguments) || (!arguments.is_int8 && pixels <= few_pixels)) return {};
   const auto choice = default_conv(precision, arguments);
   return choice.variant ? ConvMethod{ConvMethod::Kind::own, choice} : ConvMethod{};
 }
@@ -124,15 +124,15 @@ bool computes(const ConvMethod& method, Precision precision, const ConvCall& cal
   case ConvMethod::Kind::own: {
     const auto math = method.own.variant->math;
     const bool half = math == ConvMath::half || math == ConvMath::simt_h;
-    const bool whole = math == ConvMath::int8 || math == ConvMath::simt_b;
+    const bool int8 = math == ConvMath::int8 || math == ConvMath::simt_b;
     const bool precise = math != ConvMath::tf32 || precision == Precision::tf32;
-    const bool fits = arguments.whole ? whole : !whole && half == (precision == Precision::fp16) && precise;
+    const bool fits = arguments.is_int8 ? int8 : !int8 && half == (precision == Precision::fp16) && precise;
     return fits && applies(*method.own.variant, arguments) &&
            method.own.splits <= max_splits(*method.own.variant, arguments);
   }
   case ConvMethod::Kind::cudnn:
-    return !arguments.whole && !is_depthwise(arguments) && (!method.fused || can_fuse(call));
-  case ConvMethod::Kind::cublas: return !arguments.whole && is_matrix_product(arguments);
+    return !arguments.is_int8 && !is_depthwise(arguments) && (!method.fused || can_fuse(call));
+  case ConvMethod::Kind::cublas: return !arguments.is_int8 && is_matrix_product(arguments);
   }
   return false;
 }

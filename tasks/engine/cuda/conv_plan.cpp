@@ -88,7 +88,7 @@ bool fits(const ConvVariant& variant, const ConvArguments& conv) {
 
 /// Returns the arithmetic for `conv` on Tensor Cores if `matrix` is set, otherwise on CUDA cores.
 ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
-  if (conv.whole) return matrix ? ConvMath::int8 : ConvMath::simt_b;
+  if (conv.is_int8) return matrix ? ConvMath::int8 : ConvMath::simt_b;
   if (precision == Precision::fp16) return matrix ? ConvMath::half : ConvMath::simt_h;
   if (!matrix) return ConvMath::simt_f;
   return precision == Precision::tf32 ? ConvMath::tf32 : ConvMath::tf32x3;
@@ -97,7 +97,7 @@ ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
 /// True if `variant` has an arithmetic that is worth measuring for `conv`. `matrix` is true if the device has Tensor
 /// Cores.
 bool computes(const ConvVariant& variant, Precision precision, const ConvArguments& conv, bool matrix) {
-  const bool as_precise = precision == Precision::fp32 && !conv.whole && variant.math == ConvMath::simt_f;
+  const bool as_precise = precision == Precision::fp32 && !conv.is_int8 && variant.math == ConvMath::simt_f;
   return variant.math == math_of(precision, conv, matrix) || as_precise;
 }
 

@@ -71,7 +71,7 @@ int stride_of(const ConvCall& call, Part part) {
 /// Returns the storage of one operand of `call`. `storage` is the storage of floats in the network.
 Storage storage_of(const ConvCall& call, Part part, Storage storage) {
   const auto& a = call.arguments;
-  if (!a.whole) return storage;
+  if (!a.is_int8) return storage;
   return part == x_part ? Storage::s8 : part == y_part ? a.y_storage : a.residual_storage;
 }
 /// Returns the size of an operand in bytes, with space for an unaligned first address.
@@ -260,7 +260,7 @@ class Tuner {
   /// Returns the tolerance for a call. For int8 it is 0, because the order of additions does not change sums of
   /// integers.
   [[nodiscard]] double tolerance_of(const ConvCall& call) const {
-    return call.arguments.whole ? 0 : tolerance(program_.precision);
+    return call.arguments.is_int8 ? 0 : tolerance(program_.precision);
   }
   static bool agree(const std::vector<float>& values, const std::vector<float>& reference, double tolerance) {
     double largest = 0, distance = 0;
@@ -285,7 +285,7 @@ class Tuner {
         result.push_back(method);
     }
     if (result.empty() || flops_of(call) < slow_for_simple) result.push_back({});
-    if (arguments.whole) return result;
+    if (arguments.is_int8) return result;
     if (executor_.cudnn() && !is_depthwise(arguments)) add_cudnn(call, arguments, result);
     if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= place_.workspace)
       result.push_back({ConvMethod::Kind::cublas, {}, 0, false, Cublas::workspace_bytes});

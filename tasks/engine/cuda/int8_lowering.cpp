@@ -39,7 +39,7 @@ void add_residual(ConvCall& call, ConvArguments& a, const Node& node, const Pixe
 ConvCall int8_call(LoweringContext& context, const Node& node, const Int8Product& product, const PlacedTensor& x,
                    ConvArguments a) {
   ConvCall call;
-  a.whole = 1;
+  a.is_int8 = 1;
   const auto& computed = product.x.zero;
   const auto zero = computed ? 1 : narrow(std::lround(stored_as(x.storage, product.x.from).zero));
   a.outside = (static_cast<unsigned>(zero) & 0xffU) * 0x01010101U;

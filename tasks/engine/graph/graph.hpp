@@ -198,7 +198,7 @@ struct Binary {
     subtract,
     multiply,
     divide,
-    divide_whole, // integer division, rounded towards zero
+    divide_integers, // integer division, rounded towards zero
     minimum,
     maximum,
     power,

@@ -35,7 +35,7 @@ std::optional<std::int64_t> computed(Pair kind, std::int64_t a, std::int64_t b) 
   case Pair::add: return unless(__builtin_add_overflow(a, b, &result));
   case Pair::subtract: return unless(__builtin_sub_overflow(a, b, &result));
   case Pair::multiply: return unless(__builtin_mul_overflow(a, b, &result));
-  case Pair::divide_whole: return b == -1 ? unless(__builtin_sub_overflow(0, a, &result)) : std::optional(a / b);
+  case Pair::divide_integers: return b == -1 ? unless(__builtin_sub_overflow(0, a, &result)) : std::optional(a / b);
   case Pair::minimum: return std::min(a, b);
   case Pair::maximum: return std::max(a, b);
   case Pair::less: return a < b;
@@ -45,7 +45,7 @@ std::optional<std::int64_t> computed(Pair kind, std::int64_t a, std::int64_t b) 
 }
 
 Known at_corners(Pair kind, const Bounds& a, const Bounds& b) {
-  if (kind == Pair::divide_whole && b.low <= 0 && b.high >= 0) return std::nullopt;
+  if (kind == Pair::divide_integers && b.low <= 0 && b.high >= 0) return std::nullopt;
   Known result;
   for (const auto x : {a.low, a.high})
     for (const auto y : {b.low, b.high}) {

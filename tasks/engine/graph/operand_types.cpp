@@ -38,7 +38,7 @@ class OperandTypes {
   void operator()(const Binary& binary) const {
     same(0, 1);
     if (binary.kind == Binary::Kind::divide) floats(0, 1);
-    if (binary.kind == Binary::Kind::divide_whole || binary.kind > Binary::Kind::less_or_equal) integers(0);
+    if (binary.kind == Binary::Kind::divide_integers || binary.kind > Binary::Kind::less_or_equal) integers(0);
     if (is_comparison(binary.kind)) return gives_boolean();
     gives(0);
   }

@@ -245,7 +245,7 @@ void optimise(Graph& graph) {
   sink_permutations(graph);
   fold_row_scales(graph);
   fold_layer_scales(graph);
-  simplify_products(graph);
+  simplify_matmuls(graph);
   fuse_attention(graph);
   fuse_deformable_attention(graph);
   simplify_moves(graph);

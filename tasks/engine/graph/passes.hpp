@@ -37,7 +37,7 @@ void fold_row_scales(Graph& graph);
 /// Folds a multiplication by a number into the constants of the Gemm or Conv before it, even if a Reshape lies between.
 void fold_layer_scales(Graph& graph);
 /// Folds transposes and scalar factors of the operands of a MatMul into the MatMul.
-void simplify_products(Graph& graph);
+void simplify_matmuls(Graph& graph);
 /// Fuses MatMul, mask, Softmax and MatMul into one Attention, if no other node reads the tensors between them.
 void fuse_attention(Graph& graph);
 /// Fuses a multi-scale deformable attention into one DeformableAttention. Its pattern is a sum of products: the

@@ -127,8 +127,8 @@ template <Pair kind> void binary(NodeContext& node) {
 
 void divide(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
-  const bool whole = is_integer(node.element_type(0));
-  return whole ? binary<Pair::divide_whole>(node) : binary<Pair::divide>(node);
+  const bool integers = is_integer(node.element_type(0));
+  return integers ? binary<Pair::divide_integers>(node) : binary<Pair::divide>(node);
 }
 
 void modulo(NodeContext& node) {
@@ -140,8 +140,8 @@ void modulo(NodeContext& node) {
 void power(NodeContext& node) {
   node.require(node.inputs() == 2, "it needs two inputs");
   const auto type = node.element_type(0);
-  const bool whole = is_integer(type) && is_integer(node.element_type(1));
-  const auto in = whole ? type : ElementType::float32;
+  const bool integers = is_integer(type) && is_integer(node.element_type(1));
+  const auto in = integers ? type : ElementType::float32;
   const auto y = node.emit(Binary{Pair::power}, {node.cast(node.tensor(0), in), node.cast(node.tensor(1), in)},
                            broadcast(node, node.shape(0), node.shape(1)));
   node.set_output(node.cast(y, type));

@@ -8,7 +8,7 @@ const OperatorTable& operators() {
   static const OperatorTable table = [] {
     OperatorTable t;
     add_element_operators(t);
-    add_product_operators(t);
+    add_matmul_operators(t);
     add_attention_operators(t);
     add_reduction_operators(t);
     add_normalisation_operators(t);

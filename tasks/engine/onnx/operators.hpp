@@ -31,7 +31,7 @@ using OperatorTable = std::map<std::string_view, Operator>;
 
 // Each function adds the operators of one family to the table.
 void add_element_operators(OperatorTable& table);       // element-wise
-void add_product_operators(OperatorTable& table);       // matrix products
+void add_matmul_operators(OperatorTable& table);        // matrix products
 void add_attention_operators(OperatorTable& table);     // transformer operators
 void add_reduction_operators(OperatorTable& table);     // sums, extremes, softmax, sorting
 void add_normalisation_operators(OperatorTable& table); // over rows, groups, channels, batch

@@ -108,10 +108,10 @@ TensorId dequantised(NodeContext& node, TensorId x, const Shape& shape, TensorId
   if (!quantised || type == ElementType::boolean)
     node.bad("it dequantises " + std::string(name(type)) + ", and needs int8, uint8, int16, uint16 or int32");
   if (by && from && !node.is_constant(x)) return node.emit(Dequantise{*by, *from}, {x}, shape, real);
-  auto whole = node.cast(x, real);
-  if (zero) whole = node.emit(Binary{Pair::subtract}, {whole, node.cast(*zero, real)}, shape);
-  const auto y = node.emit(Binary{Pair::multiply}, {whole, scale}, shape);
-  if (node.is_constant(y) && node.is_constant(whole)) node.stands_for(y, quantized_constant(node, whole, scale));
+  auto real_x = node.cast(x, real);
+  if (zero) real_x = node.emit(Binary{Pair::subtract}, {real_x, node.cast(*zero, real)}, shape);
+  const auto y = node.emit(Binary{Pair::multiply}, {real_x, scale}, shape);
+  if (node.is_constant(y) && node.is_constant(real_x)) node.stands_for(y, quantized_constant(node, real_x, scale));
   return y;
 }
 
@@ -179,10 +179,10 @@ TensorId along(NodeContext& node, std::size_t input, std::size_t rank, std::size
 
 void convolve_integers(NodeContext& node) {
   const auto x = node.shape(0), w = node.shape(1);
-  const auto whole = [&](std::size_t input, const Shape& shape, std::size_t axis) {
+  const auto centred_input = [&](std::size_t input, const Shape& shape, std::size_t axis) {
     return centred(node, input, zero_along(node, input + 2, shape.size(), axis));
   };
-  node.set_output(convolution(node, whole(0, x, 1), x, whole(1, w, 0), w, {}));
+  node.set_output(convolution(node, centred_input(0, x, 1), x, centred_input(1, w, 0), w, {}));
 }
 
 void convolve_quantised(NodeContext& node) {

@@ -98,7 +98,7 @@ void reduce(NodeContext& node, const Reduction& reduction) {
   current = reduce(node, divides ? Reduce::Kind::sum : reduction.kind, current, x, reduced.axes);
   if (divides) {
     const auto count = node.scalar(element_count(x) / element_count(kept), type);
-    current = node.emit(Binary{Binary::Kind::divide_whole}, {current, count}, kept);
+    current = node.emit(Binary{Binary::Kind::divide_integers}, {current, count}, kept);
   }
   if (reduction.after) { // the function `after` is computed in floats
     current = node.emit(*reduction.after, {node.cast(current, ElementType::float32)}, kept);
@@ -175,9 +175,9 @@ void hardmax(NodeContext& node) {
 }
 
 std::int64_t depth_of(NodeContext& node) {
-  const bool whole = is_integer(node.element_type(1));
-  const auto& floats = whole ? std::vector<float>{} : node.floats(1, "the depth");
-  const auto depths = whole ? node.ints(1, "the depth") : std::vector<std::int64_t>(floats.begin(), floats.end());
+  const bool integers = is_integer(node.element_type(1));
+  const auto& floats = integers ? std::vector<float>{} : node.floats(1, "the depth");
+  const auto depths = integers ? node.ints(1, "the depth") : std::vector<std::int64_t>(floats.begin(), floats.end());
   node.require(depths.size() == 1 && depths[0] >= 1, "its depth must be a number above 0");
   if (depths[0] > max_elements)
     node.unsupported("its depth is " + std::to_string(depths[0]) + "; supported: up to " +

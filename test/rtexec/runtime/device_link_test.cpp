@@ -498,8 +498,8 @@ TEST(DeviceLinkChannels, WriteToSlotThatNoReaderHolds) {
   const auto latest =
       std::make_shared<channels::LatestMailbox>(100, 1, 1, channels::LatestMailbox::Where::given_memory);
   alignas(256) std::array<std::byte, 3 * 256> memory{};
-  ASSERT_EQ(latest->room(), Bytes{memory.size()});
-  latest->lie_at(memory.data());
+  ASSERT_EQ(latest->total_size(), Bytes{memory.size()});
+  latest->use_memory(memory.data());
   Told writer, reader;
   channels::DeviceSink sink(latest, writer, 0, std::nullopt);
   channels::DeviceSource source(latest, 0, Communication::immediate, reader, 0);

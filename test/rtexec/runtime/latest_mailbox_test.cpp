@@ -93,9 +93,9 @@ TEST(LatestValueMailbox, ShowsValueOnlyOncePublished) {
 
 TEST(LatestValueMailbox, UsesOnlySlotsOfGivenMemory) {
   LatestMailbox latest(100, 2, 3, LatestMailbox::Where::given_memory);
-  std::vector<std::byte> memory(latest.room().count + 1, std::byte{0x5a});
-  EXPECT_EQ(latest.room().count, 6u * 256);
-  latest.lie_at(memory.data());
+  std::vector<std::byte> memory(latest.total_size().count + 1, std::byte{0x5a});
+  EXPECT_EQ(latest.total_size().count, 6u * 256);
+  latest.use_memory(memory.data());
   std::set<const std::byte*> places;
   for (int value = 0; value < 50; ++value) {
     const auto taken = latest.take();

@@ -90,9 +90,9 @@ class ConvOracle {
         bias(Storage::f32, static_cast<std::size_t>(conv.groups * conv.out_channels)),
         factors(Storage::f32, bias.count()),
         offsets(bias.count() * sizeof(int)),
-        residual(conv.whole ? conv.residual_storage : check.storage,
+        residual(conv.is_int8 ? conv.residual_storage : check.storage,
                  pixels_size(pixels_out, conv.groups * conv.out_channels, conv.residual_stride), check.residual_offset),
-        y(conv.whole ? conv.y_storage : check.storage,
+        y(conv.is_int8 ? conv.y_storage : check.storage,
           pixels_size(pixels_out, conv.groups * conv.out_channels, conv.y_stride), check.y_offset),
         partial(Storage::f32, std::max<std::size_t>(check.partials, 1)),
         counters(std::max<std::size_t>(check.counters, 1) * sizeof(unsigned)) {
@@ -101,7 +101,7 @@ class ConvOracle {
     random.fill(weights);
     random.fill(bias);
     random.fill_pixels(residual, c.groups * c.out_channels, c.residual_stride);
-    if (c.whole) fill_whole(random);
+    if (c.is_int8) fill_whole(random);
     for (auto* operand : {&x, &weights, &bias, &factors, &residual}) operand->protect();
     std::memset(counters.data(), 0, std::max<std::size_t>(check.counters, 1) * sizeof(unsigned));
     c.x = x.data();
@@ -135,7 +135,7 @@ class ConvOracle {
 
  private:
   [[nodiscard]] long long terms() const { return 1LL * c.kernel_h * c.kernel_w * c.channels; }
-  [[nodiscard]] Storage operands() const { return c.whole ? Storage::s8 : k.storage; }
+  [[nodiscard]] Storage operands() const { return c.is_int8 ? Storage::s8 : k.storage; }
 
   /// Fills x with all byte values. Sums become about as large as those of floats.
   void fill_whole(Random& random) {
@@ -158,12 +158,12 @@ class ConvOracle {
         const int from_h = h * c.stride_h - c.pad_top + kh * c.dilation_h,
                   from_w = w * c.stride_w - c.pad_left + kw * c.dilation_w;
         const bool inside = from_h >= 0 && from_h < c.height && from_w >= 0 && from_w < c.width;
-        if (!inside && !c.whole) continue;
+        if (!inside && !c.is_int8) continue;
         const long long at =
             ((n * c.height + from_h) * c.width + from_w) * c.x_stride + 1LL * channel / c.out_channels * c.channels;
         const long long tap = 1LL * kh * c.kernel_w + kw;
-        const long long weight = c.channels == 1 && !c.whole ? tap * c.groups * c.out_channels + channel
-                                                             : channel * terms() + tap * c.channels;
+        const long long weight = c.channels == 1 && !c.is_int8 ? tap * c.groups * c.out_channels + channel
+                                                               : channel * terms() + tap * c.channels;
         for (int i = 0; i < c.channels; ++i) {
           const double factor =
               inside ? x.get(static_cast<std::size_t>(at + i)) : static_cast<std::int8_t>(c.outside & 0xffU);
@@ -172,7 +172,7 @@ class ConvOracle {
           magnitude += std::abs(product);
         }
       }
-    if (c.whole) {
+    if (c.is_int8) {
       if (c.offsets) sum += offset_of(static_cast<std::size_t>(channel));
       sum *= factors.get(static_cast<std::size_t>(channel));
       magnitude = std::abs(sum);
@@ -181,7 +181,7 @@ class ConvOracle {
     double added = 0;
     if (c.residual) {
       const double stored = residual.get(static_cast<std::size_t>(pixel * c.residual_stride + channel));
-      added = c.whole ? (stored - c.residual_zero) * c.residual_scale : stored;
+      added = c.is_int8 ? (stored - c.residual_zero) * c.residual_scale : stored;
     }
     if (!c.residual_last) sum += added;
     const double slack = magnitude * k.per_product + std::abs(sum) * 1e-6 + 2e-7;
@@ -334,8 +334,8 @@ void each_view_index(const View& view, const std::function<void(const std::vecto
   }
 }
 
-void make_whole(Random& random, ConvArguments& c) {
-  c.whole = 1;
+void make_int8(Random& random, ConvArguments& c) {
+  c.is_int8 = 1;
   c.outside = static_cast<unsigned>(random.whole(0, 255)) * 0x01010101U;
   c.y_storage = random.one_of({Storage::f32, Storage::f16, Storage::s8});
   c.residual_storage = random.one_of({Storage::f32, Storage::f16, Storage::s8});

@@ -125,7 +125,7 @@ struct ConvCheck {
 };
 
 /// Draws the additional arguments of an int8 convolution.
-void make_whole(Random& random, ConvArguments& conv);
+void make_int8(Random& random, ConvArguments& conv);
 
 /// Runs `launch` on `conv`, whose pointers it sets, and compares with a convolution in double precision: groups,
 /// dilation, padding, bias, residual, activation, pixel strides, splits. Counters must be zero again. Every operand is

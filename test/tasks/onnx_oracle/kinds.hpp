@@ -10,7 +10,7 @@ struct Limits {
 };
 [[nodiscard]] Limits limits(Kind kind);
 
-[[nodiscard]] inline bool is_whole(Kind kind) { return kind != Kind::real; }
+[[nodiscard]] inline bool is_integer(Kind kind) { return kind != Kind::real; }
 [[nodiscard]] inline bool is_signed(Kind kind) { return limits(kind).low < 0; }
 
 /// Returns `value` as arithmetic in `kind` gives it: without its fraction, modulo the number of values of the type.

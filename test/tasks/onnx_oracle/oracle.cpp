@@ -9,7 +9,7 @@ namespace {
 
 Functions every_operator() {
   Functions all;
-  for (const auto& some : {element_operators, reduction_operators, normalization_operators, product_operators,
+  for (const auto& some : {element_operators, reduction_operators, normalization_operators, matmul_operators,
                            attention_operators, window_operators, shape_operators, index_operators, sampling_operators,
                            recurrent_operators, quantized_operators, spectral_operators})
     all.merge(some());

@@ -61,7 +61,7 @@ using Functions = std::map<std::string, Function>;
 [[nodiscard]] Functions element_operators();
 [[nodiscard]] Functions reduction_operators();
 [[nodiscard]] Functions normalization_operators();
-[[nodiscard]] Functions product_operators();
+[[nodiscard]] Functions matmul_operators();
 [[nodiscard]] Functions attention_operators();
 [[nodiscard]] Functions window_operators();
 [[nodiscard]] Functions shape_operators();

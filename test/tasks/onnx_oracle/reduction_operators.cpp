@@ -71,12 +71,12 @@ template <auto f> Array reduction(const Operator& n) { return reduce(n, f); }
 
 Array reduce_max(const Operator& n) {
   const Kind kind = n.in(0).kind;
-  const double nothing = is_whole(kind) ? limits(kind).low : -std::numeric_limits<double>::infinity();
+  const double nothing = is_integer(kind) ? limits(kind).low : -std::numeric_limits<double>::infinity();
   return reduce(n, [=](const Values& values) { return values.empty() ? nothing : std::ranges::max(values); });
 }
 Array reduce_min(const Operator& n) {
   const Kind kind = n.in(0).kind;
-  const double nothing = is_whole(kind) ? limits(kind).high : std::numeric_limits<double>::infinity();
+  const double nothing = is_integer(kind) ? limits(kind).high : std::numeric_limits<double>::infinity();
   return reduce(n, [=](const Values& values) { return values.empty() ? nothing : std::ranges::min(values); });
 }
 

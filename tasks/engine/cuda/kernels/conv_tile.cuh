@@ -130,7 +130,7 @@ template <class Shape> struct ConvLoader {
   }
 
   DEVICE void copy_a(SharedAddress to, const Scalar* from, bool inside) const {
-    if (!is_whole<Scalar>) copy16(to, from, inside);
+    if (!is_byte<Scalar>) copy16(to, from, inside);
     else if (inside) copy16(to, from, true);
     else fill16(to, outside_of(conv));
   }
@@ -298,7 +298,7 @@ template <class Shape> DEVICE void load_staged(float (&to)[4], const float* stag
 
 /// Adds bias and residual, applies the activation and stores the tile, one quad (four columns of a pixel) at a time.
 /// All quads of a thread have the same columns, so the thread fetches their biases once and early.
-template <class Shape, bool whole = is_whole<typename Shape::Storage>> struct ConvOutput {
+template <class Shape, bool int8 = is_byte<typename Shape::Storage>> struct ConvOutput {
   using Scalar = typename Shape::Storage;
   static_assert(Shape::threads % StagedTile<Shape>::quads_across == 0);
   static constexpr int at_once = 4;

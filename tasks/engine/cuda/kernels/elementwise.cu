@@ -40,8 +40,8 @@ DEVICE float modulo(float a, float b) {
 /// Returns a^b. The result is an integer if a and b are integers and b >= 0.
 DEVICE float power_of(float a, float b) {
   const float result = power(a, b);
-  const bool is_whole = nearest_whole(a) == a && nearest_whole(b) == b && b >= 0.0F;
-  return is_whole ? nearest_whole(result) : result;
+  const bool is_whole = nearest_integer(a) == a && nearest_integer(b) == b && b >= 0.0F;
+  return is_whole ? nearest_integer(result) : result;
 }
 
 DEVICE_CALL float combined_rarely(float a, float b, int kind) {

@@ -49,12 +49,12 @@ DEVICE float absolute(float x) { return bits_float(float_bits(x) & 0x7fffffffU);
 DEVICE float with_sign(float x, float of) { return bits_float(float_bits(x) | (float_bits(of) & 0x80000000U)); }
 
 /// Rounds to the nearest integer, ties to even.
-DEVICE float nearest_whole(float x) {
+DEVICE float nearest_integer(float x) {
   const float size = absolute(x);
   return size < two_to_23 ? with_sign(size + two_to_23 - two_to_23, x) : x;
 }
-DEVICE float whole_below(float x) {
-  const float whole = nearest_whole(x);
+DEVICE float floor_of(float x) {
+  const float whole = nearest_integer(x);
   return whole > x ? whole - 1.0F : whole;
 }
 
@@ -97,9 +97,9 @@ DEVICE float logarithm(float x) {
 DEVICE float power(float x, float y) {
   if (y == 0.0F || x == 1.0F) return 1.0F;
   if (x < 0.0F) {
-    if (nearest_whole(y) != y) return bits_float(0x7fc00000U);
+    if (nearest_integer(y) != y) return bits_float(0x7fc00000U);
     const float size = power(-x, y), half = y * 0.5F;
-    return nearest_whole(half) == half ? size : -size;
+    return nearest_integer(half) == half ? size : -size;
   }
   if (x != x || y != y) return bits_float(0x7fc00000U);
   if (x == 0.0F) return y > 0.0F ? 0.0F : infinity;

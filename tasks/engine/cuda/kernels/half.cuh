@@ -182,8 +182,8 @@ template <> struct Stored<Half, 1> {
 template <class Scalar> using Chunk = Stored<Scalar, chunk_elements<Scalar>>;
 
 /// True for element types whose products and sums are integers.
-template <class Scalar> constexpr bool is_whole = false;
-template <> constexpr bool is_whole<Byte> = true;
+template <class Scalar> constexpr bool is_byte = false;
+template <> constexpr bool is_byte<Byte> = true;
 template <class Scalar> struct SumType { using type = float; };
 template <> struct SumType<Byte> { using type = int; };
 

@@ -151,7 +151,7 @@ struct ConvArguments {
   ActivationArguments activation;
   // If `whole` is set, x and weights are int8, and y = activation((sum + offsets) * factors + bias + residual). Here
   // `sum` is the integer result of conv(x, weights). If y is of type s32, y = sum + offsets modulo 2^32.
-  int whole = 0;
+  int is_int8 = 0;
   unsigned outside = 0; // value of the padding around x, repeated in each of four bytes
   /// The address of x's zero point if the network computes it, otherwise null. If not null, the zero point is used
   /// instead of `outside`, and `offsets` are multiplied by it.
@@ -216,7 +216,7 @@ struct BinaryArguments {
     subtract,
     multiply,
     divide,
-    divide_whole,
+    divide_integers,
     minimum,
     maximum,
     power,

@@ -107,10 +107,10 @@ DEVICE_CALL float rarely_activated(float x, int kind, float a, float b) {
   case ActivationArguments::logarithm: return logarithm(x);
   case ActivationArguments::reciprocal: return 1.0F / x;
   case ActivationArguments::sign: return x > 0.0F ? 1.0F : x < 0.0F ? -1.0F : x;
-  case ActivationArguments::floor: return whole_below(x);
-  case ActivationArguments::ceil: return -whole_below(-x);
-  case ActivationArguments::round: return nearest_whole(x);
-  case ActivationArguments::truncate: return with_sign(whole_below(absolute(x)), x);
+  case ActivationArguments::floor: return floor_of(x);
+  case ActivationArguments::ceil: return -floor_of(-x);
+  case ActivationArguments::round: return nearest_integer(x);
+  case ActivationArguments::truncate: return with_sign(floor_of(absolute(x)), x);
   case ActivationArguments::sine: return sine_of(x, 0);
   case ActivationArguments::cosine: return sine_of(x, 1);
   case ActivationArguments::tangent: return sine_of(x, 0) / sine_of(x, 1);

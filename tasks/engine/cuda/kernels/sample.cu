@@ -53,7 +53,7 @@ struct Axis {
     const float span = high - low;
     if (!(span > 0.0F)) return 0.0F;
     const float away = absolute(x - low);
-    const float over = away - 2.0F * span * whole_below(away / (2.0F * span));
+    const float over = away - 2.0F * span * floor_of(away / (2.0F * span));
     return at_most(at_least(low + (over <= span ? over : 2.0F * span - over), 0.0F), last);
   }
 
@@ -94,13 +94,13 @@ template <class Scalar, int count> struct Sampler {
   }
 
   DEVICE void nearest(float row, float column, float weight) {
-    add(Axis::whole(nearest_whole(down.moved(row))), Axis::whole(nearest_whole(across.moved(column))), weight);
+    add(Axis::whole(nearest_integer(down.moved(row))), Axis::whole(nearest_integer(across.moved(column))), weight);
   }
 
   DEVICE void linear(float row, float column, float weight) {
     row = down.moved(row);
     column = across.moved(column);
-    const float top = whole_below(row), left = whole_below(column), below = row - top, right = column - left;
+    const float top = floor_of(row), left = floor_of(column), below = row - top, right = column - left;
     const int h = Axis::whole(top), w = Axis::whole(left);
     add(h, w, weight * ((1.0F - below) * (1.0F - right)));
     add(h, w + 1, weight * ((1.0F - below) * right));
@@ -116,7 +116,7 @@ template <class Scalar, int count> struct Sampler {
   }
 
   DEVICE void cubic(float row, float column, float weight) {
-    const float top = whole_below(row), left = whole_below(column);
+    const float top = floor_of(row), left = floor_of(column);
     for (int i = -1; i < 3; ++i)
       for (int j = -1; j < 3; ++j) {
         const float h = top + static_cast<float>(i), w = left + static_cast<float>(j);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr long long block = 128; // number of threads of a block in kernels that work element by element
 constexpr long long warp = 32;
-constexpr long long tile = 32;         // rows and columns of a tile, in transpose and in product.cu
+constexpr long long tile = 32;         // rows and columns of a tile, in transpose and in gemm.cu
 constexpr long long many_blocks = 264; // two blocks for each multiprocessor of a large device
 
 long long up(long long value, long long unit) { return (value + unit - 1) / unit; }
@@ -425,7 +425,7 @@ Launch integer_conv_launch(const ConvArguments& p) {
   return blocks_for("conv_i", pixels_of(p) * p.groups * p.out_channels);
 }
 Launch launch_of(const ConvArguments& p, Storage storage) {
-  if (p.whole) return blocks_for("conv_bytes", pixels_of(p) * p.groups * p.out_channels);
+  if (p.is_int8) return blocks_for("conv_bytes", pixels_of(p) * p.groups * p.out_channels);
   constexpr long long few_pixels = 8;
   if (is_depthwise(p)) return depthwise_launch(p, storage);
   if (pixels_of(p) <= few_pixels) return conv_rows_launch(p, storage);

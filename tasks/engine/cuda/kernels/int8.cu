@@ -1,6 +1,6 @@
 // Kernels for int8 tensors: element-wise conversion between them and floats, and convolutions that no tuned kernel
 // supports.
-#include "tasks/engine/cuda/kernels/conv_whole.cuh"
+#include "tasks/engine/cuda/kernels/int8_output.cuh"
 #include "tasks/engine/cuda/kernels/items.cuh"
 
 namespace rtexec::tasks::cuda {
@@ -90,7 +90,7 @@ DEVICE void convolve_bytes(const ConvArguments& p) {
       }
     const auto at = [&](int stride) { return static_cast<long long>(number) * stride + channel; };
     const float residual = p.residual ? load_stored(p.residual, at(p.residual_stride), p.residual_storage) : 0.0F;
-    store_stored(p.y, at(p.y_stride), p.y_storage, WholeChannel(p, channel).finished(p, sum, residual));
+    store_stored(p.y, at(p.y_stride), p.y_storage, Int8Channel(p, channel).finished(p, sum, residual));
   }
 }
 

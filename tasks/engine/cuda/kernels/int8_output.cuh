@@ -7,12 +7,12 @@
 namespace rtexec::tasks::cuda {
 
 /// The parameters of one output channel.
-struct WholeChannel {
+struct Int8Channel {
   int offset;
   float factor, bias;
 
-  DEVICE WholeChannel() : offset(0), factor(0), bias(0) {}
-  DEVICE WholeChannel(const ConvArguments& conv, int channel)
+  DEVICE Int8Channel() : offset(0), factor(0), bias(0) {}
+  DEVICE Int8Channel(const ConvArguments& conv, int channel)
       : offset(conv.offsets ? conv.offsets[channel] : 0),
         factor(conv.factors ? conv.factors[channel] : 0.0F),
         bias(conv.bias ? conv.bias[channel] : 0.0F) {}
@@ -39,7 +39,7 @@ template <class Shape> struct ConvOutput<Shape, true> {
   int channel;      // first of the four channels of this thread
   int columns_left; // number of columns of the group, counted from this thread's first column
   bool at_a_time;   // true: one access stores each quad, and one access loads its residual
-  WholeChannel channels[4];
+  Int8Channel channels[4];
 
   DEVICE ConvOutput(const ConvArguments& arguments, int group, int tile_pixel, int tile_column)
       : conv(arguments), first_pixel(tile_pixel), pixels(arguments.batch * arguments.out_height * arguments.out_width) {
@@ -51,7 +51,7 @@ template <class Shape> struct ConvOutput<Shape, true> {
     at_a_time = strides % 4 == 0 && aligned(conv.y) && aligned(conv.residual);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      if (i < columns_left) channels[i] = WholeChannel(conv, channel + i);
+      if (i < columns_left) channels[i] = Int8Channel(conv, channel + i);
   }
 
   /// Stores this thread's quads, as the store() for floats does. sum_of() writes integer sums, stored in the bits of

@@ -156,6 +156,6 @@ Array matrix_product(Array a, Array b, Kind kind) {
   return y;
 }
 
-Functions product_operators() { return {{"Gemm", gemm}, {"MatMul", matmul}, {"Einsum", einsum}}; }
+Functions matmul_operators() { return {{"Gemm", gemm}, {"MatMul", matmul}, {"Einsum", einsum}}; }
 
 } // namespace rtexec::test

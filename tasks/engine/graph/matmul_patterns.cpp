@@ -122,7 +122,7 @@ void fuse_biases(Graph& graph) {
   uses.sweep();
 }
 
-void simplify_products(Graph& graph) {
+void simplify_matmuls(Graph& graph) {
   Patterns p(graph);
   for (auto& node : graph.nodes) {
     auto* product = std::get_if<MatMul>(&node.operation);

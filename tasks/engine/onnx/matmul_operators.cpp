@@ -96,7 +96,7 @@ void mat_mul(NodeContext& node) {
 
 } // namespace
 
-void add_product_operators(OperatorTable& table) {
+void add_matmul_operators(OperatorTable& table) {
   table["Gemm"] = {gemm};
   table["MatMul"] = {mat_mul};
   table["Einsum"] = {einsum, "", 12};
