@@ -1,9 +1,9 @@
 // Exact integer arithmetic of the admission tests: times in 64-bit nanoseconds, sums of products in 128 bits.
 //
-// Why nothing wraps: make_plan() refuses times above `longest_time` and more than `max_tasks` tasks, and every
-// iteration stops at `unbounded`. So a window plus a jitter is below 2^58, and so is a count of jobs. A cost with its
-// charges is at most 2^57, so a sum over the two parts of 2^10 tasks is below 2^126. So are sums of memory lines: a
-// part moves at most 2^55 lines.
+// Why no value overflows: make_plan() refuses times above `longest_time` and more than `max_tasks` tasks. Every
+// iteration stops at `unbounded`. So the sum of a window and a jitter is below 2^58, and so is a number of jobs. An
+// execution time with its charges (the overheads that the analysis adds) is at most 2^57, so a sum over the two CPU
+// parts of 2^10 tasks is below 2^126. Sums of memory lines are below 2^126 too, since a part moves at most 2^55 lines.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -40,8 +40,8 @@ struct Load {
 };
 
 /// Returns a / b, rounded towards zero, for b > 0. Below 2^53 it uses floating-point division, which takes a fraction
-/// of the time. That is exact enough: a quotient that is not an integer is at least 1 / b below the next one, and is
-/// not rounded up to it.
+/// of the time of an integer division. The result is exact: a quotient that is not an integer is at least 1 / b below
+/// the next integer, so it is not rounded up to that integer.
 [[nodiscard]] constexpr Nanos quotient(Nanos a, Nanos b) {
   constexpr Nanos exact = Nanos{1} << 53;
   if (a < 0 || a >= exact || b >= exact) return a / b;
@@ -67,7 +67,7 @@ struct FixedPoint {
   bool settled = false;
 };
 
-/// The maximum number of steps of one iteration. Only a utilisation within about 1e-5 of 1 needs as many steps
+/// The maximum number of steps of one iteration. Only a utilisation within about 1e-5 of 1 needs so many steps
 inline constexpr int max_steps = 200'000;
 
 /// Returns the least fixed point of `next`, a non-decreasing function. `from`: where the iteration starts; it must not

@@ -24,7 +24,8 @@ namespace {
 
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
 
-/// True if the size is in range. is_line() also requires a size above 0, since lines of 0 bytes cannot be counted.
+/// True if the size is at most `longest_time`, read as a number of bytes. is_line() also requires a size above 0, since
+/// lines of 0 bytes cannot be counted.
 bool in_range(Bytes value) { return value.count <= static_cast<std::uint64_t>(longest_time); }
 bool is_line(Bytes value) { return value.count > 0 && in_range(value); }
 
@@ -44,8 +45,8 @@ void check_regulation(const ResolvedSet& set, const auto& complain) {
         complain("task '" + task.name + "': traffic of " + to_string(*traffic) + " in one part is out of range");
 }
 
-/// Checks that each task of a chain exists. Also checks that a task that is released by another task directly follows
-/// that task in the chain.
+/// Calls `complain(text)` for each chain that names a task that does not exist. Also complains if a task is released by
+/// another task but does not directly follow that task in the chain.
 void check_chains(const TaskSet& tasks, const auto& complain) {
   for (const Chain& chain : tasks.chains) {
     const std::string who = "chain '" + chain.name + "': ";
@@ -68,19 +69,20 @@ void promise(PlannedTask& planned, const StageBounds& bounds) {
   planned.response_bound = Duration(bounds.done);
 }
 
-/// Sets the stage deadlines, which determine the order of jobs. Under overload the bounds exceed the deadline. Then the
-/// stage deadlines are clamped to the deadline, so that they stay in order.
+/// Sets the stage deadlines, which determine the order of jobs: `ready_by` for the first CPU part, `device_done_by` for
+/// the device part. Under overload the bounds exceed the task's deadline. Then the stage deadlines are clamped to it,
+/// so that they stay in order.
 void set_stages(PlannedTask& planned, const StageBounds& bounds) {
   const Nanos deadline = planned.done_by.count();
   planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
   planned.ready_by = Duration(std::clamp(bounds.ready, Nanos{0}, planned.device_done_by.count()));
 }
 
-/// The findings of the tests; `bounds` are in the order of the set.
+/// The findings of the tests, and the bounds of each task. `bounds` has the order of NamedSet::set (most urgent first).
 struct Analysis {
   Findings found;
   std::vector<StageBounds> bounds;
-  bool each_alone = false; // true if a late task breaks no promise to more urgent tasks
+  bool each_alone = false; // true if the bounds of a task hold even if less urgent tasks are late
 };
 
 Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effort) {
@@ -89,8 +91,8 @@ Analysis analyse_edf(const NamedSet& named, const Refusal& refusal, Effort effor
 }
 
 /// True if a late task cannot take time from more urgent tasks. For that, no task may share a core with the compute
-/// engine or a service thread, whose work for a late task has no bound. If jobs are preempted, the bounds assume that
-/// all deadlines are kept, and the result is false.
+/// engine or a service thread, whose work for a late task has no bound. Returns false if jobs may be preempted on the
+/// device, since the bounds then assume that all deadlines are kept.
 bool cores_are_free(const NamedSet& named) {
   return !named.obstacle && !named.set.preempts && std::ranges::none_of(named.set.tasks, [&](const StagedTask& task) {
     return task.core == named.compute_core || !service_on(named.set, task.core).empty();
@@ -165,7 +167,8 @@ Plan with_chains(Plan plan, const ResolvedSet& set) {
   return plan;
 }
 
-/// Returns the plan with the results of admission for its tasks. A refused set gets no search (Effort::quick).
+/// Returns the plan with the results of admission for its tasks. If `refusal` is set (a reason why the set cannot be
+/// proved), the analysis does not search for better bounds (Effort::quick).
 Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::span<const std::size_t> urgency,
               Effort effort) {
   const Analysis analysis = analyse(plan, named, refusal, urgency, refusal ? Effort::quick : effort);
@@ -173,9 +176,9 @@ Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::spa
   return plan;
 }
 
-/// Returns the plan with the results of admission. First, all jobs are assumed to keep their deadlines, so that service
-/// threads with reservations have smaller charges. If the set is not proved with that assumption, the tests under
-/// static priority run again without it. They may still promise some tasks.
+/// Returns the plan with the results of admission. First, the analysis assumes that all jobs keep their deadlines; the
+/// work of service threads with reservations then has a bound. If the set is not proved with that assumption, the tests
+/// under static priority run again without it. They may still promise some tasks.
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);
@@ -197,8 +200,8 @@ class VolumeTrial {
         overflow_(overflow) {}
 
   /// Returns the plan with the first swap volumes for which the set is proved. If there are none, returns the plan with
-  /// the swap volumes that come closest to a proof. The search continues even if the test of the device alone succeeds,
-  /// because CPU parts need time, too: other swap volumes may leave more of the deadlines to CPU parts.
+  /// the swap volumes that have the largest end-to-end slack. The search continues even if the test of the device alone
+  /// succeeds, because CPU parts need time, too: other swap volumes may leave more of the deadlines to CPU parts.
   Plan run() {
     const auto roomy = [this](std::span<const Nanos> charged) {
       return searched([&](int eighths) { return swap_volumes(plan_, set_, on_device_, overflow_, eighths, charged); });
@@ -207,7 +210,7 @@ class VolumeTrial {
     // The swap volumes so far were chosen for execution times without charges (overheads that the analysis adds).
     // Charged executions are longer, and a long execution may delay a concurrent load that lacks frames (condition (M)
     // of swap_bounds.hpp). If (M) fails for the charged executions of the closest plan, the loop chooses swap volumes
-    // for these executions, and for multiples of them.
+    // for executions that are 1, 2 and 64 times as long as these.
     for (const Nanos times : {1, 2, 64}) {
       std::vector<Nanos> charged = charged_executions(*closest_, set_);
       if (!lacks_load_room(*closest_, charged)) break;
@@ -220,8 +223,8 @@ class VolumeTrial {
   }
 
  private:
-  /// `proposed(eighths)` returns swap volumes for a device that may use `eighths` / 8 of the time that remains of each
-  /// deadline after CPU parts.
+  /// Tries swap volumes until one makes the set proved. `proposed(eighths)` returns swap volumes for a device that may
+  /// use `eighths` / 8 of each deadline less the CPU parts.
   std::optional<Plan> searched(const auto& proposed) {
     for (const int eighths : {8, 7, 6, 4}) {
       device_has_time_ = false;
@@ -272,11 +275,12 @@ class VolumeTrial {
   Duration most_ = Duration::min();
 };
 
-/// Tries device classes, cuts of jobs into segments, and swap volumes until the set is proved. The carry (tensors that
-/// a task keeps between its segments) takes memory, so that other tasks must swap more chunks.
+/// Tries device classes (preemption classes), cuts of jobs into segments, and swap volumes until the set is proved. The
+/// carry (the tensors that a task keeps between its segments) takes memory, so that other tasks must swap more chunks.
 class PreemptionTrial {
  public:
-  /// The goal of the search: only a plan that is proved, or else also the plan that comes closest.
+  /// The goal of the search. `proof`: a proved plan is needed, so the search may stop early if there is none.
+  /// `closest`: if no plan is proved, the search finds the plan with the largest slack.
   enum class Goal { proof, closest };
 
   /// Requires that the cores of `plan` are set. `layered`: the layers at which device parts can be cut.
@@ -290,14 +294,14 @@ class PreemptionTrial {
         urgency_(by_urgency(set.tasks)),
         on_device_(on_device(set.tasks, {urgency_.begin(), urgency_.end()})) {}
 
-  /// Returns the first plan that is proved, or else the plan that comes closest. Returns nullopt if no plan is
-  /// possible. The time that CPU parts leave to the device is first estimated, and in later attempts taken from the
-  /// previous plan.
+  /// Returns the first plan that is proved, or else the plan with the largest end-to-end slack. Returns nullopt if no
+  /// plan is possible. The first attempt estimates the time that CPU parts leave to the device. Each later attempt
+  /// takes this time from the previous plan.
   std::optional<Plan> run() {
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
       auto plan = tried();
       if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
-      // Further attempts would only leave the device less time.
+      // The device lacks time even alone, and further attempts would leave it less.
       if (goal_ == Goal::proof && !device_has_time_) return plan;
       learn_windows(*plan);
       if (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack) closest_ = std::move(plan);
@@ -307,7 +311,8 @@ class PreemptionTrial {
 
  private:
   static constexpr int max_attempts = 5;
-  // The maximum number of rounds until the carry agrees with the cuts that were chosen for it
+  // The carry depends on the cuts, and the cuts are chosen for an assumed carry. After this number of rounds the search
+  // for a carry and cuts that agree gives up
   static constexpr int max_rounds = 4;
 
   void learn_windows(const Plan& plan) {
@@ -358,8 +363,8 @@ class PreemptionTrial {
     return result;
   }
 
-  /// Returns the memory demand of the tasks including the carry of the cuts. Also sets the classes in the plan, since
-  /// the tasks of one level share the memory for their carry.
+  /// Returns the memory demand of the tasks including the carry of the cuts. Also sets the device classes in `plan`,
+  /// since the tasks of one class share the memory for their carry.
   std::vector<MemoryDemand> with_carry(Plan& plan, const std::optional<Preemption>& preemption) const {
     std::vector<MemoryDemand> memory(memory_.begin(), memory_.end());
     if (!preemption) return memory;
@@ -396,9 +401,11 @@ class PreemptionTrial {
   std::span<const LayeredTask> layered_;
   const std::vector<std::size_t> urgency_;
   const std::vector<std::size_t> on_device_; // the tasks of `urgency_` that use the device, in that order
-  std::uint32_t overflow_ = 0;               // the number of missing chunks for which the last preemption was chosen
-  bool device_has_time_ = false;             // true if the test of the device alone succeeded for the last preemption
-  std::vector<Nanos> windows_;               // the time that each task of `on_device_` has on the device
+  /// The overflow (missing chunks) for which classes and cuts were last chosen
+  std::uint32_t overflow_ = 0;
+  /// True if the test of the device alone succeeded for the last classes and cuts
+  bool device_has_time_ = false;
+  std::vector<Nanos> windows_; // the time in which the device part of each task of `on_device_` must end
   std::optional<Plan> closest_;
 };
 
@@ -443,12 +450,12 @@ Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
   return plan;
 }
 
-/// The minimum share of the device's time that launching one segment ahead must save. It applies if the set does not
-/// specify `launch_ahead`.
+/// If the set does not specify `launch_ahead`, launching one segment ahead must save at least this fraction of the
+/// device's time. Otherwise a proved plan without it is kept.
 constexpr double worth_being_ahead = 0.01;
 
-/// Plans the set with jobs cut into segments. Returns a plan that is proved, or else the plan that comes closest.
-/// Returns nullopt if no plan is possible.
+/// Plans the set with jobs cut into segments. Returns a plan that is proved, or else the plan with the largest
+/// end-to-end slack. Returns nullopt if no plan is possible.
 std::optional<Plan> in_segments(Plan cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                 std::span<const LayeredTask> layered, PreemptionTrial::Goal goal) {
   auto plan = PreemptionTrial(cores, set, memory, layered, goal).run();
@@ -518,8 +525,8 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
-/// Plans the set with the first assignment of cores for which it is proved, or else with the assignment that comes
-/// closest.
+/// Plans the set with the first assignment of cores for which it is proved, or else with the assignment that has the
+/// largest end-to-end slack.
 Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memory,
                       std::span<const LayeredTask> layered) {
   std::optional<Result<Plan>> closest;
@@ -533,8 +540,8 @@ Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memo
   return std::move(*closest);
 }
 
-/// Plans the set with the classes, cuts and streams of `plan`, and with the memory that tasks need when they are cut
-/// so. `whole`: the memory demand of jobs that are not cut.
+/// Plans the set with the classes, cuts and streams of `plan`, and with the memory that tasks need with these cuts.
+/// `whole`: the memory demand of jobs that are not cut.
 Result<Plan> cut_so(const Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> whole,
                     std::span<const LayeredTask> layered) {
   std::vector<MemoryDemand> memory(whole.begin(), whole.end());

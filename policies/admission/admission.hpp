@@ -1,7 +1,11 @@
 // Makes the plan of a task set: priorities, stage deadlines, device memory, and the admission tests with their numbers.
 // Pure.
 //
-// Assumptions, formulas and proofs: policies/proofs. "not proved" is not "unschedulable".
+// A set is *proved* if the tests show that every real-time task keeps its deadline. A set that is not proved may still
+// be schedulable. A *charge* is an overhead that the tests add to an execution time. The *slack* is the time that
+// remains in a test, negative if the test fails. Of several plans that are not proved, the plan with the largest
+// end-to-end slack comes *closest* to a proof. Assumptions, formulas and proofs: policies/proofs, beginning with
+// notation.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -13,15 +17,15 @@
 
 namespace rtexec::policies {
 
-/// Makes the plan. `memory` must be parallel to `set.tasks.tasks`. Every task must have a wcet (given or profiled).
+/// Makes the plan. `memory` must be parallel to `set.tasks.tasks`. Every task must have a wcet (specified or profiled).
 ///
 /// The tests run in this order:
 /// - the device alone: `demand` (EDF) or `rta` (static priority); `pipelined` for either order, if chunks of one job
 ///   are loaded while others execute;
 /// - `core N`: each core that has real-time tasks, as if the device took no time;
 /// - `end-to-end`: decides Plan::proved, and implies the other tests.
-/// A real-time task is `promised`, and has a response bound, if end-to-end is proved. Under static priority the test
-/// may prove only the most urgent tasks. Then only these are promised.
+/// If end-to-end is proved, each real-time task is `promised` and has a response bound. Otherwise the test under static
+/// priority may still prove the most urgent tasks. Then only these tasks are promised.
 ///
 /// With threads = "deadline", the plan is for SCHED_DEADLINE and contains reservations for CPU parts. Otherwise it is
 /// for SCHED_FIFO.

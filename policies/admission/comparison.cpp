@@ -42,7 +42,8 @@ TestVerdict compared(const DeviceVerdict& verdict, const Plan& plan, const TaskS
   return result;
 }
 
-/// Returns the set as the paper on RT-Swap defines it: with the tasks' own times, without the board's charges.
+/// Returns the set as the paper on RT-Swap defines it: with the execution times and deadlines of the tasks, without the
+/// overheads of the board.
 DeviceSet published(DeviceSet set, const Plan& plan, const TaskSet& tasks, std::span<const std::size_t> urgency) {
   if (plan.swap) set.cost = plan.swap->cost;
   for (std::size_t i = 0; i < urgency.size(); ++i) {

@@ -1,5 +1,6 @@
-// The verdicts of all tests of the device alone on a plan's tasks, for comparison. Each test uses the swap volumes that
-// suit it best. The verdicts are only a report: promises depend on Plan::tests(). Pure.
+// The verdicts of all tests of the device alone on a plan's tasks, for comparison. A verdict says whether a test proves
+// the tasks, with the numbers of its inequality. Each test uses the swap volumes that suit it best. The verdicts are
+// only a report: promises depend on Plan::tests(). Pure.
 #pragma once
 
 #include <rtexec/plan.hpp>

@@ -15,7 +15,7 @@ namespace {
 
 using Places = std::vector<std::size_t>;
 
-/// Returns by task the policies that it may get, as indices of its measurements.
+/// Returns for each task the policies that it may get, as indices into `measured[task]`.
 Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std::vector<MeasuredPolicy>> measured) {
   const std::vector<Task>& tasks = set.tasks.tasks;
   if (measured.size() != tasks.size())
@@ -39,8 +39,8 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
   return errors.empty() ? Result<std::vector<Places>>(std::move(all)) : fail(Errc::bad_input, errors);
 }
 
-/// Makes an option for the search. If tasks may co-run, treats a task with wcet_beside as if it had a partner (a task
-/// that it co-runs with).
+/// Makes an option (a memory policy with its times and memory) for the search. If tasks may co-run, treats a task with
+/// wcet_beside as if it had a partner (a task that it co-runs with).
 MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const ResolvedSet& set) {
   const WholeChunks chunks = whole_chunks(measured.memory, set.chunk, set.tasks.swap.policy);
   MemoryOption option{.policy = measured.policy,
@@ -55,7 +55,7 @@ MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const R
   return option;
 }
 
-/// Returns the device's capacity, rounded down to whole chunks as in plans.
+/// Returns the device's capacity, rounded down to whole chunks as plans round it.
 Bytes capacity_of(const ResolvedSet& set) {
   const Bytes all = set.tasks.device.capacity.value_or(set.board.capacity);
   return {all.count / set.chunk.count * set.chunk.count};
@@ -71,7 +71,7 @@ MemoryProblem problem_of(const ResolvedSet& set, std::span<const std::vector<Mea
   return problem;
 }
 
-/// Returns by task the shortest and the longest time of each part, over all options of the task.
+/// Returns for each task the shortest and the longest time of each part, over all options of the task.
 std::pair<std::vector<Wcet>, std::vector<Wcet>> times_of(const MemoryProblem& problem) {
   std::pair<std::vector<Wcet>, std::vector<Wcet>> times;
   for (const std::vector<MemoryOption>& options : problem.options) {

@@ -30,7 +30,7 @@ bool same_parts(const TimesBetween& times) {
                             [](const Wcet& a, const Wcet& b) { return a.before == b.before && a.after == b.after; });
 }
 
-/// True if the same tasks use the device as in `first`, and no part is shorter than in `first`.
+/// True if the same tasks use the device in `wcets` as in `first`, and no part is shorter in `wcets` than in `first`.
 bool no_shorter(std::span<const Wcet> wcets, std::span<const Wcet> first) {
   return same_uses(wcets, first) && std::ranges::equal(wcets, first, [](const Wcet& a, const Wcet& b) {
            return a.before >= b.before && a.device >= b.device && a.after >= b.after;
@@ -144,7 +144,7 @@ std::optional<Nanos> ResidentAdmission::slack(std::span<const Wcet> wcets) {
   if (!all_ways_) core_assignments(set_, is_proved);
   else std::ranges::find_if(ways_, [&](const Way& way) { return is_proved(*way.cores); });
   if (!slack || set_.tasks.chains.empty()) return slack;
-  // Whether chains keep their limits is known only from a plan.
+  // Only a plan tells whether chains keep their limits.
   const Result<Plan> plan = make_plan(set_, std::vector<MemoryDemand>(wcets.size()));
   return plan && plan->proved ? std::optional(plan->end_to_end.slack.count()) : std::nullopt;
 }
@@ -155,9 +155,9 @@ bool ResidentAdmission::has_bounds() const {
   return !ways_.empty() && !monotone;
 }
 
-/// Returns `ask(bounds)`, an upper bound on the slack of one way (an assignment of cores), for any split of deadlines
-/// into a deadline for each part. If the first split is known to prove the set for all times of the range, make_plan()
-/// uses no other split. Then the bound for the first split applies.
+/// Returns an upper bound on the slack of one way (an assignment of cores), computed by `ask(bounds)`. The bound holds
+/// for any split (of each deadline into a deadline for each part). If the first split is known to prove the set for all
+/// times of the range, make_plan() uses no other split. Then the function may return the bound for the first split.
 template <class Ask>
 std::optional<Nanos> ResidentAdmission::asked(std::size_t index, const TimesBetween& times, Nanos needed,
                                               const Ask& ask) {
@@ -187,8 +187,8 @@ bool ResidentAdmission::surely_proves(std::size_t index, std::span<const Wcet> l
 }
 
 /// Sets the execution times of the bounds in `of` to `wcets`. Returns these bounds, or nullptr if make_plan() refuses
-/// the times. The bounds object is reused if no time is shorter than at its construction. So it keeps the tightest
-/// instants of earlier calls.
+/// the times. If no time is shorter than at construction of the bounds object, the object is reused, since it stores
+/// the instants that were tightest in earlier calls.
 PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<const Wcet> wcets) {
   if (!of.bounds || !no_shorter(wcets, of.first)) {
     of.bounds.reset();
@@ -210,8 +210,8 @@ PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<c
   return &*of.bounds;
 }
 
-/// Returns the charged set. If `cores` is absent, each task gets a core of its own. On its own core no task takes
-/// longer than on a shared one.
+/// Returns the charged set (with the overheads that the analysis adds). If `cores` is absent, each task gets a core of
+/// its own. There no task takes longer than on a shared core.
 NamedSet ResidentAdmission::charged_set_of(const std::optional<CoreAssignment>& cores) {
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) plan_.tasks[i].core = cores ? (*cores)[i] : 0;
   NamedSet named = charged_set(plan_, set_, urgency_, Lateness::none);

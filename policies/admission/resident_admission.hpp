@@ -1,5 +1,8 @@
 // Computes what admission would prove of a set with other execution times, for sets whose memory fits without swapping.
 // The search for memory policies calls it many times. Pure; proofs: policies/proofs/memory-policies.md.
+//
+// The *slack* is the time that remains in the end-to-end test. A *split* divides the deadline of a job into a deadline
+// for each of its parts (first CPU part, device part, last CPU part).
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -21,36 +24,39 @@ namespace rtexec::policies {
 ///
 /// A set can be proved in several *ways*, and the first way that succeeds determines the slack. A way is an assignment
 /// of cores to the tasks that name none. The order of ways is that of core_assignments(), which depends on the CPU
-/// parts. If CPU parts differ within the range of execution times, the assignments may differ, too. Then a single way
-/// represents all assignments: in it, each task has a core of its own. If the first assignment is the same for the
-/// whole range, it is a separate way before that one.
+/// parts. So if CPU parts differ within the range of execution times, the assignments may differ, too. Then a single
+/// way represents all assignments: in it, each task has a core of its own. If the first assignment is the same for the
+/// whole range, it is a separate way with number 0.
 class ResidentAdmission {
  public:
-  /// `times`: the range that contains all execution times of later calls.
+  /// `times`: the range (shortest and longest times) that contains all execution times of later calls.
   ResidentAdmission(const ResolvedSet& set, const TimesBetween& times);
 
   /// Returns the end-to-end slack, or nullopt if the set is not proved or make_plan() refuses it. `wcets` must be
   /// parallel to the tasks.
   [[nodiscard]] std::optional<Nanos> slack(std::span<const Wcet> wcets);
 
-  /// True if bound(), glance() and surely_proves() are available. They are not needed, and not available, if slack() is
-  /// monotone: shorter times never give less slack. The slack() of the shortest times of a range is then an upper bound
-  /// for the range. Under SCHED_DEADLINE, and if priorities are searched, slack() is monotone in nearly all cases and
-  /// is assumed to be so.
+  /// True if bound(), glance() and surely_proves() are available. They are not available if slack() is monotone, that
+  /// is, if shorter times never give less slack. Then slack() of the shortest times of a range is an upper bound for
+  /// the range. Under SCHED_DEADLINE, and if priorities are searched, slack() is monotone in nearly all cases and is
+  /// assumed to be so.
   [[nodiscard]] bool has_bounds() const;
 
   /// Returns the number of ways. Ways are numbered from 0.
   [[nodiscard]] std::size_t ways() const { return ways_.size(); }
 
-  /// Returns an upper bound on the slack of this way with any times in the range. `needed`: if the slack is less, the
-  /// function may return any value less than `needed`. Returns nullopt if the way proves the set for none of these
-  /// times.
-  /// glance() returns such a bound faster, from the instants and responses that were tightest in earlier calls. Its
+  /// Returns an upper bound on the slack of way number `way` with any times in `times`. If the bound is less than
+  /// `needed`, the function may return any value less than `needed`. Returns nullopt if the way proves the set for none
+  /// of these times.
+  ///
+  /// glance() returns an upper bound faster, from the instants and responses that were tightest in earlier calls. The
+  /// bound may be larger than that of bound().
   /// bound may be larger.
   [[nodiscard]] std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed);
 
-  /// True if this way is known to prove the set with the times `longest`, and with all times that do not exceed them.
+  /// True if way number `way` is known to prove the set with the times `longest`, and with all times that do not exceed
+  /// them.
   [[nodiscard]] bool surely_proves(std::size_t way, std::span<const Wcet> longest);
 
  private:
@@ -64,9 +70,9 @@ class ResidentAdmission {
   struct Way {
     std::optional<CoreAssignment> cores; // absent: the way represents all assignments
     Bounds most{};                       // upper bounds on the slack of the way
-    /// Upper bounds on the slack for the first split of deadlines; absent: that split cannot decide
+    /// Upper bounds on the slack for the first split that make_plan() tries; absent: this split cannot decide
     std::optional<Bounds> first_split{};
-    /// The bounds for surely_proves(); absent: `first_split` is used or, if that is absent, `most`
+    /// The bounds for surely_proves(); absent: surely_proves() uses `first_split` or, if that is absent, `most`
     std::optional<Bounds> sure{};
   };
 

@@ -34,8 +34,8 @@ Duration down(Duration time, Factor factor) {
 
 // ---- the changes ----
 
-/// Stretches the device part, and the time in it that waits for pages. If all tasks are stretched by one factor, tasks
-/// that may co-run before also may co-run afterwards.
+/// Multiplies the length of the device part by `factor`, and also the time in it that waits for pages. If all tasks are
+/// stretched by one factor, tasks that could co-run before can co-run afterwards.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
   for (std::optional<Duration>* part : {&task.wcet_beside, &task.mapping_idle})
@@ -87,8 +87,8 @@ class Search {
     for (const PlannedTask& task : plan.tasks) memory_.push_back(task.memory);
     set_.tasks.device.launch_ahead = plan.launch_ahead;
     // `resident` sets how much of a task's swap volume is on the device at the start. The proof does not depend on
-    // `resident`. But a task's swap volume must be at least its `resident`. So `resident` is removed, and any swap
-    // volume may be chosen
+    // `resident`, but a task's swap volume must be at least as large. So `resident` is removed, and any swap volume may
+    // be chosen
     for (Task& task : set_.tasks.tasks) task.resident.reset();
     for (std::size_t i = 0; i < plan.tasks.size(); ++i)
       if (plan.tasks[i].stream) set_.tasks.tasks[i].stream_chunks = plan.tasks[i].stream->ring;
@@ -129,8 +129,9 @@ class Search {
     return edge<Factor>(from, to, factor_at, change);
   }
 
-  /// Returns the smallest proved and the next smaller capacity of the device (see Edge). Capacities above the demand of
-  /// all tasks are not tried, since the tasks would not use more memory.
+  /// Returns the limit of the proof for the capacity of the device: the smallest capacity that is proved, and the next
+  /// smaller one. Capacities above the memory demand of all tasks are not tried, since the tasks would not use more
+  /// memory.
   Edge<Bytes> capacity() {
     const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
     const Step asked = std::max(Step{1}, chunks(plan_.demand));
@@ -145,7 +146,7 @@ class Search {
 
   /// Returns the limit of the proof (see Edge) between two steps of a grid of values, by bisection. `in`: the step with
   /// the lowest load. `out`: the step with the highest load. `at(step)`: the value at a step. `change(set, value)`:
-  /// sets that value in a set.
+  /// sets the value in a set.
   template <class Value, class Grid, class Change>
   Edge<Value> edge(Step in, Step out, const Grid& at, const Change& change) {
     const auto attempt = [&](Step step) { return verdict([&](ResolvedSet& set) { change(set, at(step)); }); };
@@ -176,8 +177,8 @@ class Search {
             decisive.limiting_task.empty() ? decisive.explanation : "task '" + decisive.limiting_task + "'"};
   }
 
-  /// Returns the device classes, cuts and streams of the plan as values that the set specifies. The execution times of
-  /// tasks may have changed.
+  /// Returns the device classes, cuts and streams of the plan in the form in which a set specifies them. The execution
+  /// times in `tasks` may differ from those of the plan.
   [[nodiscard]] std::vector<LayeredTask> divided(const TaskSet& tasks) const {
     std::vector<LayeredTask> result;
     for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)
@@ -185,7 +186,7 @@ class Search {
     return result;
   }
 
-  /// Returns the task with one layer for each of its segments.
+  /// Returns the planned task as a LayeredTask with one layer for each segment of the plan. `device`: its new WCET.
   static LayeredTask divided(const PlannedTask& planned, Duration device) {
     LayeredTask task{.layers = {.times = {device.count()}, .overheads = {}, .tensors = {}},
                      .device_class = planned.device_class,

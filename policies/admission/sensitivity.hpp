@@ -4,11 +4,11 @@
 // One quantity is changed at a time; all other quantities keep the values of the set and the board. Each changed set
 // gets its own plan: priorities, swap volumes and cores are chosen anew if the set does not specify them.
 //
-// The values are on a grid. The search bisects between a value that is proved and a value that is not, until they are
-// neighbours on the grid (an edge). There is only one edge if a lower load never loses a proof. The analyses have this
-// property, but the choices of swap volumes, of deadlines for the parts of a job (splits) and of cores do not always
-// have it. Then there may be several edges, and the search finds one of them. In each case, `Edge::proved` is proved
-// and `Edge::not_proved` is not.
+// The values are on a grid. The search bisects between a value that is proved and a value that is not, until the two
+// values are neighbours on the grid (an edge). There is only one edge if a lower load never loses a proof. The analyses
+// have this property. The choices of swap volumes, of cores and of splits (deadlines for the parts of a job) do not
+// always have it. Then there may be several edges, and the search finds one of them. In each case, `Edge::proved` is
+// proved and `Edge::not_proved` is not.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -33,8 +33,8 @@ struct Factor {
 
 /// The limit of the proof along one quantity: two neighbouring values on its grid, both tried.
 template <class Value> struct Edge {
-  std::optional<Value> proved;     // absent: no value up to the limit is proved
-  std::optional<Value> not_proved; // absent: all values up to the limit are proved
+  std::optional<Value> proved;     // absent: no value of the searched range is proved
+  std::optional<Value> not_proved; // absent: all values of the searched range are proved
   std::string reason; // why `not_proved` fails: the task with the least slack, or the reason why there is no plan
 };
 
