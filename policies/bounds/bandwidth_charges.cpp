@@ -14,16 +14,17 @@ Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 
 // ---- the counter ----
 
-/// True if the counted event is not memory traffic, but is used in place of a counter of memory traffic.
+/// True if the event does not count memory traffic, but is used as a substitute for a counter of memory traffic.
 bool stands_in(std::string_view event) { return config::meaning_of(event) != config::EventMeaning::traffic; }
 
-/// True if `core` stalls together with the core that has the budget.
+/// True if `core` stalls when the budget of `budget.core` is used up: it is this core, or the counter counts for a
+/// cluster of cores that contains it.
 bool governs(const CoreBudget& budget, const CounterFacts& counter, unsigned core) {
   if (core == budget.core) return true;
   return counter.cluster && (counter.cores.empty() || std::ranges::find(counter.cores, core) != counter.cores.end());
 }
 
-/// Returns the highest bandwidth that the core can reach while it runs; 0 if unknown.
+/// Returns the highest bandwidth at which the core can move memory lines; 0 if unknown.
 Bandwidth peak(const CounterFacts& counter, const Board& board) {
   return stands_in(counter.event) ? Bandwidth{} : board.memory.core_bandwidth;
 }
@@ -32,7 +33,7 @@ bool carries(const TaskSet& tasks) { return tasks.bandwidth.overshoot == Oversho
 
 // ---- the charge ----
 
-/// Returns the least time in which the core moves `lines` memory lines.
+/// Returns the least time in which a core with bandwidth `peak` moves `lines` memory lines of `line` bytes.
 Nanos moving(Nanos lines, Bytes line, Bandwidth peak) {
   constexpr Wide most = Wide{1} << 64;
   return bounded(std::min(Wide{lines} * line.count, most) * second / peak.bytes_per_second);
@@ -68,7 +69,7 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
 using Why = BudgetUncharged::Why;
 
 /// Returns a finding if the budget would stall the core of the compute engine or of the service threads. The device
-/// waits for these threads.
+/// waits for the threads on these cores, and no test covers that.
 std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
   const bool compute = governs(budget, counter, set.compute_core);
   if (!compute && !governs(budget, counter, set.service_core)) return std::nullopt;
@@ -76,8 +77,8 @@ std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& count
       BudgetUncharged{.why = Why::feeds_device, .core = budget.core, .board = set.board.name, .compute_core = compute});
 }
 
-/// Returns a finding if threads stop themselves when the budget is used up. That is so with all counters except `core`
-/// and `polling`. Under SCHED_DEADLINE a thread that stops itself loses its reservation, which is not charged.
+/// Returns a finding if threads stop themselves when the budget is used up. Threads do so with all counters except
+/// `core` and `polling`. Under SCHED_DEADLINE a thread that stops itself loses its reservation, which no charge covers.
 std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
   const CounterBackEnd back_end = tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::core || back_end == CounterBackEnd::polling) return std::nullopt;
@@ -108,7 +109,7 @@ std::optional<Finding> uncounted(const CoreBudget& budget, const Task& task) {
 
 // ---- one core ----
 
-/// The tasks that run on the core: their positions in `named`, and the tasks themselves.
+/// The tasks that run on the core: for each task its index in `named.set.tasks`, and the task itself.
 using Parts = std::vector<std::pair<std::size_t, const Task*>>;
 
 std::optional<Finding> regulate(NamedSet& named, const CoreBudget& budget, const Parts& parts, const ResolvedSet& set) {

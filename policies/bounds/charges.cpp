@@ -12,8 +12,8 @@
 namespace rtexec::policies {
 namespace {
 
-/// True if an engine's thread (of the compute engine or a copy engine) computes or spins while the engine works.
-/// Otherwise the thread sleeps while the engine works, and never uses up its reservation.
+/// True if the threads of the engines (compute engine and copy engines) compute or spin while their engine works.
+/// Otherwise these threads sleep meanwhile, and never use up a reservation.
 bool computes(const ResolvedSet& set) {
   return set.board.computes_on_core() || set.tasks.device.completion == Completion::spin;
 }
@@ -28,13 +28,13 @@ Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
 
-/// True if the copy engine's thread copies chunks itself. That is so on a device that computes on a core, if threads
-/// spin for completion, and if the memory is not page-locked.
+/// True if the copy engine's thread is busy while chunks are copied. It copies chunks itself if the device computes on
+/// a core or if the memory is not page-locked. It spins if threads spin for completion.
 bool copies(const Plan& plan, const ResolvedSet& set) {
   return computes(set) || plan.swap->store_kind() == StoreKind::pageable;
 }
 
-/// Returns the CPU time that one moved chunk costs the thread of its copy engine.
+/// Returns the CPU time that the thread of a copy engine needs for each moved chunk.
 Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
   return (copies(plan, set) ? per_chunk : plan.swap->cost.drop_per_chunk.count()) +
          event_cost(set.board.context_switch).count();
@@ -42,40 +42,40 @@ Nanos handling(Nanos per_chunk, const Plan& plan, const ResolvedSet& set) {
 
 // ---- decisions of the scheduler ----
 
-/// True if late jobs of a best-effort task may follow each other without a gap, for an unlimited time.
+/// True if late jobs of a best-effort task may follow each other without a gap, and without a limit on their number.
 bool endless(const Task& task) { return !task.real_time() && task.on_overrun == OnOverrun::catch_up; }
 
-/// Returns the jitter J of the scheduler's decisions on jobs of a task with period T: in a window of length w, it
-/// decides on at most ceil((w + J) / T) jobs. A real-time job ends by its deadline, so J is the relative deadline. A
-/// best-effort job may be late, but until it ends, no other job of its task runs, and later releases are a period
-/// apart. So J is one period. If late jobs are aborted, one more release has passed, and J is two periods. After a stop
-/// of the machine, releases come early by up to `platform_stall`, which is added to J.
+/// Returns the jitter J of the scheduler's decisions on jobs of a task with period T: in a window of length w, the
+/// scheduler decides on at most ceil((w + J) / T) jobs. A real-time job ends by its deadline, so J is the relative
+/// deadline. A best-effort job may be late. But until it ends, no other job of its task runs, and later releases are a
+/// period apart. So J is one period. If late jobs are aborted, one more release has passed, and J is two periods. After
+/// a stop of the machine, releases come early by up to `platform_stall`, which is added to J.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.platform_stall.count();
   if (task.real_time()) return task.deadline.count() + early;
   return (task.on_overrun == OnOverrun::abort_job ? 2 : 1) * task.period.count() + early;
 }
 
-/// Returns the number of decisions on each job: one for its request, one for the end of each segment, and one for its
-/// withdrawal if the job may be aborted. Under reservations the withdrawal always counts.
+/// Returns the number of the scheduler's decisions on each job: one for its request, one for the end of each segment,
+/// and one for its withdrawal if the job may be aborted. Under reservations a withdrawal is counted for every job.
 Wide decisions_on_job(const Task& task, const PlannedTask& planned, const ResolvedSet& set) {
   if (!task.wcet->uses_device()) return 0;
   const bool abandoned = !task.real_time() && task.on_overrun == OnOverrun::abort_job;
   return Wide{planned.segments} + (reserved(set.tasks) || abandoned ? 2 : 1);
 }
 
-/// The number of decisions for each loaded chunk: one at the end of the load, and one at the end of the copy-out that
-/// frees the chunk's frame (physical chunk).
+/// The number of the scheduler's decisions for each loaded chunk: one at the end of the load, and one at the end of the
+/// copy-out that frees the chunk's frame (physical chunk).
 constexpr Wide decisions_on_chunk = 2;
 
 // ---- service threads under SCHED_DEADLINE ----
 
-/// True if later segments of the task's jobs are submitted to the device while earlier ones execute.
+/// True if later segments of the task's jobs are submitted to the device while earlier segments execute.
 bool is_ahead(const Plan& plan, const PlannedTask& task) {
   return plan.launch_ahead > 0 && task.segments > 1 && !task.stream;
 }
 
-/// True if jobs of `task` can interrupt a job that has later segments submitted to the device.
+/// True if jobs of `task` can interrupt jobs of another task that have later segments submitted to the device.
 bool stops_others(const Plan& plan, const PlannedTask& task) {
   return std::ranges::any_of(plan.tasks, [&](const PlannedTask& other) {
     const bool below = other.device_class > task.device_class || (other.device_class == 0 && task.device_class == 0);
@@ -83,12 +83,12 @@ bool stops_others(const Plan& plan, const PlannedTask& task) {
   });
 }
 
-/// Returns the compute engine's charge for each segment of a job. The charges are valid whichever jobs execute
-/// concurrently. `decision`: the scheduler's time, added to each segment.
+/// Returns the charged length of each segment of a job: its WCET and the overheads of the compute engine. The lengths
+/// are valid whichever jobs execute concurrently. `decision`: the scheduler's time, added to each segment.
 ///
-/// A segment that was submitted ahead waits only until the thread has processed the end of the segment before the
-/// previous segment. The previous segment executes during that time. A job that interrupts segments submitted ahead is
-/// charged for resuming them. Proof: proofs/segmented.md.
+/// Suppose that a segment is submitted ahead. It waits until the thread has processed the end of the segment that is
+/// two positions earlier. The segment directly before it executes during that time. A job that interrupts segments
+/// submitted ahead is charged for resuming them. Proof: proofs/segmented.md.
 std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
                               Nanos decision = 0) {
   const Nanos begin = between_segments(board, false) + decision;
@@ -103,8 +103,8 @@ std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, cons
   return segments;
 }
 
-/// Returns the load of a service thread if no job is late. Each job that uses the device contributes `cost(task,
-/// planned)`. Returns nullopt if jobs may be late, since the load then has no bound.
+/// Returns the load of a service thread under the assumption that no job is late. `cost(task, planned)`: the work for
+/// each job that uses the device. Returns nullopt if jobs may be late, since the load then has no bound.
 template <class Cost>
 std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& set, Lateness lateness, Cost cost) {
   if (lateness == Lateness::any) return std::nullopt;
@@ -118,8 +118,9 @@ std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& s
   return all;
 }
 
-/// Returns a reservation that the compute engine never uses up, or nullopt if there is none. The engine's runtime may
-/// continue during a stop of the machine, when a hypervisor halts other threads. So a stop counts as work.
+/// Returns a reservation that the compute engine never uses up, or nullopt if there is none. When a hypervisor halts
+/// other threads (a stop of the machine), the engine's runtime may continue to be counted. So the length of a stop is
+/// counted as work.
 std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
     return sum_of(dispatched(task, planned, plan, set.board));
@@ -130,8 +131,8 @@ std::optional<CpuReservation> room_for_executions(const Plan& plan, const Resolv
   return never_used_up(*executions);
 }
 
-/// Returns a reservation that the scheduler never uses up. Returns nullopt if there is none, or if another thread uses
-/// the scheduler's core.
+/// Returns a reservation that the scheduler never uses up. Returns nullopt if there is none, or if copy
+/// engines or real-time CPU parts use the scheduler's core.
 std::optional<CpuReservation> room_for_decisions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (plan.swap) return std::nullopt; // copy engines use that core
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
@@ -142,8 +143,8 @@ std::optional<CpuReservation> room_for_decisions(const Plan& plan, const Resolve
   return decisions ? never_used_up(*decisions) : std::nullopt;
 }
 
-/// Returns the reservations of the service threads, or nullopt if threads are SCHED_FIFO. If jobs may be late, the work
-/// of a service thread has no bound and can exceed its reservation.
+/// Returns the reservations of the service threads, or nullopt if threads are SCHED_FIFO. If jobs may be late
+/// (`lateness`), the work of a service thread has no bound and can exceed its reservation.
 std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (!reserved(set.tasks)) return std::nullopt;
   ServiceThreads services{};
@@ -184,7 +185,7 @@ class DeviceCharges {
     }
   }
 
-  /// Returns the charged segments of a task; empty if it has no device part.
+  /// Returns the charged length of each segment of a task; empty if the task has no device part.
   std::vector<Nanos> segments(std::size_t task) const {
     const Task& charged = set_.tasks.tasks[task];
     if (!charged.wcet->uses_device()) return {};
@@ -197,7 +198,7 @@ class DeviceCharges {
   Nanos execution(std::size_t task) const { return sum_of(segments(task)); }
 
   /// Returns the charged time to move `chunks` chunks, or 0 for no chunks. `time`: the measured time of the move. The
-  /// result adds the time to submit the move to the device, and interruptions by other work on the core of the copy
+  /// function adds the time to submit the move to the device, and interruptions by other work on the core of the copy
   /// engines' threads.
   Nanos moving(std::size_t chunks, Nanos time) const {
     if (chunks == 0) return 0;
@@ -211,9 +212,9 @@ class DeviceCharges {
   }
 
  private:
-  /// Returns the load by which jobs of `task` interrupt the threads of copy engines: the task's CPU parts on that core
-  /// and, under reservations, the scheduler's decisions. Under SCHED_FIFO, the measured costs of moving chunks include
-  /// the decisions already.
+  /// Returns the load with which jobs of `task` interrupt the threads of copy engines. It consists of the task's CPU
+  /// parts on their core and, under reservations, of the scheduler's decisions. Under SCHED_FIFO, the measured costs of
+  /// moving chunks already include the decisions.
   Load interruption(const Task& task, const PlannedTask& planned) const {
     const bool shared = task.real_time() && planned.core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
@@ -229,8 +230,8 @@ class DeviceCharges {
   std::vector<Load> interruptions_;
 };
 
-/// Returns the times of a device part. If the task has a stream (constants loaded during executions), they include the
-/// streamed copies: `StreamTimes::copies` is the time by which these copies delay a concurrent load.
+/// Returns the times of a device part. If the task has a stream (constants that are loaded during executions), the
+/// times include these loads. `StreamTimes::copies` is the time by which the streamed copies delay a concurrent load.
 StreamTimes stream_times(const SwapCharges& swap, const PlannedTask& task, std::span<const Nanos> segments,
                          const DeviceCharges& charges) {
   if (!task.stream) return {.execution = sum_of(segments), .copies = 0};
@@ -247,7 +248,7 @@ JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution,
           chunks > 0};
 }
 
-/// Returns the largest swap volume (in chunks) of the other tasks in the same class.
+/// Returns the largest swap volume (in chunks) of the other tasks in the same class (preemption class).
 std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
   std::uint64_t largest = 0;
   for (std::size_t j = 0; j < plan.tasks.size(); ++j)
@@ -256,7 +257,7 @@ std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
   return largest;
 }
 
-/// The times of one task on the device, under the rule by which the plan swaps.
+/// The charged times of one task on the device, under the swap rule of the plan.
 struct SwappedPart {
   Nanos device = 0;
   Nanos load = 0;
@@ -265,7 +266,8 @@ struct SwappedPart {
   std::optional<Nanos> blocking{};
 };
 
-/// Returns the blocking under rules that move chunks in swap operations. For other rules the result contains no jobs.
+/// Returns the blocking by jobs under rules that move chunks in swap operations (`serial`, `rt-swap`). For other rules
+/// the result contains no jobs.
 SwapBlocking blocking_of(const SwapCharges& swap, SwapRule rule, const Plan& plan, const DeviceCharges& charges) {
   SwapBlocking blocking(rule, charges.moving(swap.tasks(), swap.uncharged(rule)));
   for (std::size_t i = 0; in_operations(rule) && i < plan.tasks.size(); ++i)
@@ -296,7 +298,7 @@ SwappedPart swapped_part(const SwapCharges& swap, const SwapBlocking& blocking, 
 
 // ---- preemption ----
 
-/// Sets the members of `staged` that only the test `segmented` needs.
+/// Sets the members of `staged` that only the test `segmented` needs (the test of sets whose jobs are preempted).
 void put_into_class(StagedTask& staged, const Plan& plan, std::size_t task, const DeviceCharges& charges,
                     const std::optional<SwapCharges>& swap) {
   const std::vector<Nanos> segments = charges.segments(task);
@@ -316,9 +318,9 @@ void add_background(StagedSet& set, const StagedTask& task) {
 
 // ---- cores ----
 
-/// Returns the load of the scheduler's decisions on its core. Each job counts decisions for every swap slot of its
-/// task: the job loads a chunk into the slot, or a chunk of another task is evicted for it. Under reservations the
-/// scheduler has a reservation instead, and the result is empty.
+/// Returns the load of the scheduler's decisions on its core. For each swap slot of its task, a job counts two
+/// decisions: it loads a chunk into the slot, and a chunk of another task may be evicted for that. Under reservations
+/// the scheduler has a reservation instead, and the result is empty.
 std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   if (reserved(set.tasks)) return {};
   const Wide decision = event_cost(set.board.context_switch).count();
@@ -339,8 +341,8 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   return loads;
 }
 
-/// Sets `alone` and `backlog` of each task. On a core with several reservations, a task also waits for other tasks'
-/// work that was delayed by a stop of the machine.
+/// Sets `alone` and `backlog` of each task. On a core with several reservations, a task also waits for work of other
+/// tasks that a stop of the machine has delayed.
 void share_cores(NamedSet& named) {
   for (StagedTask& task : named.set.tasks) {
     const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;
@@ -357,8 +359,8 @@ std::optional<Finding> uncharged(const TaskSet& tasks) {
   return unmet(DigestsUncharged{.verify = tasks.swap.verify});
 }
 
-/// Returns a finding if a release thread has a reservation and polls for messages. The polls use up runtime of the
-/// reservation, so that too little may be left for the CPU part.
+/// Returns a finding if a release thread (which starts the jobs of a task) has a reservation and polls for messages.
+/// The polls use up runtime of the reservation, so that too little may be left for the CPU part.
 std::optional<Finding> looks_in_reservations(const ResolvedSet& set) {
   const auto looks = std::ranges::find_if(
       set.tasks.tasks, [&](const Task& task) { return task.real_time() && looks_of(task, set.board).cost > 0; });
@@ -381,7 +383,7 @@ std::optional<Finding> starved(const ResolvedSet& set) {
       CopyEnginesStarved{.core = set.compute_core, .computes = set.board.computes_on_core(), .board = set.board.name});
 }
 
-/// Returns a finding if a copy engine or the scheduler may use up its reservation. The thread would then pause, and the
+/// Returns a finding if a copy engine or the scheduler may use up its reservation. Its thread would then pause, and the
 /// time to move chunks would have no bound.
 std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                                const ServiceReservations& services) {
@@ -439,7 +441,7 @@ const TaskInput* releasing_input(const Task& task) {
   return released && releases != task.inputs.end() ? &*releases : nullptr;
 }
 
-/// The polls are at least `message_looks` apart. Their jitter equals the release jitter.
+/// The polls are at least `message_looks` apart. Their jitter is the release jitter.
 Load looks_of(const Task& task, const Board& board) {
   const TaskInput* const source = releasing_input(task);
   if (source == nullptr || source->source != SourceKind::iceoryx) return {};

@@ -1,6 +1,7 @@
-// The task set as the analysis sees it. Each part includes the overheads of the board, and each device part also the
-// time to move chunks if the plan swaps. A charge is such an overhead or move time, added to a measured or declared
-// execution time. Formulas, and assumptions about the measured costs: proofs/swapping.md.
+// The task set as the analysis sees it. The length of each part includes the overheads of the board. The length of a
+// device part also includes the time to move chunks if the plan swaps. A *charge* is such an overhead or move time,
+// added to a measured or declared execution time. *Service threads* are the scheduler, the compute engine and the copy
+// engines. Formulas, and assumptions about the measured costs: proofs/swapping.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -16,10 +17,10 @@ namespace rtexec::policies {
 /// True if CPU parts are planned for SCHED_DEADLINE.
 [[nodiscard]] inline bool reserved(const TaskSet& tasks) { return tasks.executive.threads == ThreadPolicy::deadline; }
 
-/// Returns the release jitter of the first part of a job, on a board whose machine may stop (`platform_stall`: firmware
-/// or a hypervisor halts the cores, for at most that long). A stop delays some releases by up to `platform_stall`. The
-/// analysis measures jobs by a clock that stops with the machine. By that clock, other releases come early by up to
-/// `platform_stall` (proofs/platform-stalls.md).
+/// Returns the release jitter of the first part of a job: the release latency and twice `platform_stall`.
+/// `platform_stall` is the longest time for which firmware or a hypervisor halts the cores (a stop of the machine). A
+/// stop delays some releases by up to `platform_stall`. The analysis measures jobs by a clock that stops with the
+/// machine. By that clock, other releases come early by up to `platform_stall` (proofs/platform-stalls.md).
 [[nodiscard]] inline Duration release_jitter(const Board& board) {
   return board.release_latency + 2 * board.platform_stall;
 }
@@ -30,12 +31,12 @@ namespace rtexec::policies {
 
 /// The shortest time between two polls of a release thread that waits for iceoryx messages.
 inline constexpr Duration message_looks = std::chrono::microseconds(500);
-/// Returns the load of the polls for iceoryx messages on the core of `task`. The load has cost 0 if the task waits for
-/// no iceoryx messages.
+/// Returns the load of the polls for iceoryx messages on the core of `task`. Its cost is 0 if the task waits for no
+/// iceoryx messages.
 [[nodiscard]] Load looks_of(const Task& task, const Board& board);
 
-/// Returns the charged length of a CPU part, at least 1 ns: even an empty part needs its core once, to pass the job to
-/// the next part.
+/// Returns the charged length of a CPU part, at least 1 ns: even an empty part needs its core once, to start the next
+/// part.
 [[nodiscard]] Nanos on_core(Duration part, const Board& board);
 
 /// Returns the charged length of a device part, including the scheduler's time to start and end it. Returns 0 if there
@@ -53,9 +54,9 @@ inline constexpr Duration message_looks = std::chrono::microseconds(500);
 /// late.
 [[nodiscard]] std::vector<Nanos> charged_executions(const Plan& plan, const ResolvedSet& set);
 
-/// Returns the charged set. `urgency`: task indices, the most urgent first. Each task of the plan must have its core,
-/// and if the plan swaps, its swap volume (number of swapped chunks). Every task must have a wcet. `lateness`: the
-/// assumption about late jobs on which the charges of service threads rest.
+/// Returns the charged set. `urgency`: task indices, the most urgent first. Each task of the plan must have its core
+/// and, if the plan swaps, its swap volume (number of swapped chunks). Every task must have a wcet. `lateness`: whether
+/// jobs may be late, on which the charges of service threads depend.
 [[nodiscard]] NamedSet charged_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                    Lateness lateness);
 

@@ -15,8 +15,9 @@
 namespace rtexec::policies {
 namespace {
 
-/// How a task chooses among the cores on which all tasks would keep their deadlines with it: the first core, the core
-/// with the least load (`emptiest`), or the core with the highest load (`fullest`).
+/// How a task chooses its core. Only cores count on which all tasks would keep their deadlines if the task were added.
+/// The task takes the first such core, the core with the least load (`emptiest`), or the core with the highest load
+/// (`fullest`).
 enum class Fit { first, emptiest, fullest };
 
 /// The order in which tasks choose their cores. Real-time tasks choose first. Among real-time tasks, those with the
@@ -99,10 +100,10 @@ class Packer {
   }
 
  private:
-  /// A core with the real-time tasks assigned to it so far, the most urgent first, and the response times of their
-  /// parts.
+  /// A core with the real-time tasks that have been assigned to it so far, the most urgent first, and the response
+  /// times of their CPU parts.
   struct Packed {
-    std::vector<std::size_t> places; // positions in `urgency_`
+    std::vector<std::size_t> places; // indices into `urgency_`
     std::vector<Nanos> windows;
     bool fits = true; // true if all these tasks keep their deadlines
   };
@@ -132,7 +133,7 @@ class Packer {
     return emptiest(cores.all);
   }
 
-  /// True if `core` passes the test `core N` with `task` added to the tasks already assigned to it.
+  /// True if the tasks of `core` would pass the test `core N` with `task` added to them.
   bool fits(std::size_t task, unsigned core) { return with(task, core).fits; }
 
   /// Returns the core with `task` added. Response times of more urgent tasks do not change. Stops at the first task
@@ -161,7 +162,7 @@ class Packer {
   std::vector<std::size_t> heaviest_first_;
   std::vector<std::size_t> place_; // by task: its index in `urgency_`
   StagedSet base_;
-  std::vector<StagedTask> parts_; // by task, as if all tasks were on one core
+  std::vector<StagedTask> parts_; // by task: its analysed form, with all tasks on one core
   std::vector<double> shares_;    // by task: the share of a core that the task needs
   std::vector<std::optional<unsigned>> placed_;
   bool chooses_ = false; // true if at least one real-time task names no core

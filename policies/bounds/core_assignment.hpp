@@ -1,6 +1,6 @@
-// Chooses cores for tasks that name none. This file proposes candidate assignments. make_plan() takes the first one
-// with which the set is proved. If none proves the set, it takes the one that comes closest. Assumptions:
-// proofs/partition-and-priorities.md.
+// Chooses cores for tasks that name none. This file proposes candidate assignments. make_plan() takes the first
+// assignment with which the set is proved. If none proves the set, make_plan() takes the assignment with the largest
+// slack. Assumptions: proofs/partition-and-priorities.md.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>

@@ -1,5 +1,5 @@
-// Windows on one core with preemptive static priorities. The window of a part is the longest time from the part
-// becoming ready to its end.
+// Windows on one core with preemptive static priorities. The *window* of a part is the longest time from the instant at
+// which the part becomes ready to its end.
 #pragma once
 
 #include "policies/bounds/end_to_end.hpp"
@@ -10,11 +10,11 @@
 
 namespace rtexec::policies {
 
-/// The work of one window.
+/// The work of which a window is computed: one CPU part, or both parts of a job.
 struct CorePart {
   Nanos work = 0;
   Nanos lines = 0; // memory lines that the work moves
-  /// The number of windows over which the work is spread: between windows, the job is not on the core
+  /// The number of windows over which the work is spread. Between windows, the job is not on the core
   unsigned windows = 1;
 };
 
@@ -25,8 +25,9 @@ struct CorePart {
   return Wide{core.once} * windows + std::min<Wide>(periods, unbounded) * core.stall;
 }
 
-/// Returns the longest time from a part of `task` becoming ready to its end. It covers the part's own work `own`, and
-/// the work of the loads `higher` in that time. `from`: where the iteration starts; it must not exceed the result.
+/// Returns the window of a part of `task`: the longest time from the part becoming ready to its end. The window
+/// contains the part's own work `own` and the work of the loads `higher` in that time. `from`: where the iteration
+/// starts; it must not exceed the result.
 [[nodiscard]] inline FixedPoint core_window(const StagedSet& set, const StagedTask& task, const CorePart& own,
                                             std::span<const Load> higher, Nanos from = 0) {
   const auto regulated = std::ranges::find(set.regulated, task.core, &RegulatedCore::core);
@@ -50,8 +51,8 @@ struct CorePart {
   return {task.period, both.work, set.release_jitter, both.lines};
 }
 
-/// Returns the loads of service threads on a core: the scheduler's decisions. The load of the thread that regulates the
-/// core's bandwidth is not included.
+/// Returns the loads of the scheduler's decisions on a core. The load of the thread that regulates the core's bandwidth
+/// is not included.
 [[nodiscard]] inline std::vector<Load> service_on(const StagedSet& set, unsigned core) {
   std::vector<Load> loads;
   for (const CoreLoad& each : set.service)
@@ -67,8 +68,8 @@ struct CorePart {
   return loads;
 }
 
-/// Adds the loads of a task on its core to `loads`. The task's last part becomes ready by `device_done`, when its
-/// device part ends. If the machine stops before that, the last part becomes ready up to `platform_stall` later.
+/// Adds the loads of a task on its core to `loads`. `device_done`: the end of the task's device part, when its last
+/// part becomes ready. If the machine stops before that, the last part becomes ready up to `platform_stall` later.
 inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device_done, std::vector<Load>& loads) {
   if (task.looks.cost > 0) loads.push_back(task.looks);
   if (!task.uses_device()) return loads.push_back(load_of_both(set, task));
@@ -76,8 +77,8 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   loads.push_back({task.period, task.after, std::max(device_done, Nanos{0}) + set.platform_stall, task.lines_after});
 }
 
-/// Returns the loads that delay `task` on its core: more urgent tasks and service threads. The first `task` entries of
-/// `bounds` must hold the ends of the device parts of the more urgent tasks.
+/// Returns the loads that delay task number `task` on its core: more urgent tasks and service threads. The first `task`
+/// entries of `bounds` must be set: `device_done` is the end of the device part of each more urgent task.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
@@ -98,8 +99,8 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
 }
 
 /// Returns the windows of the CPU parts of all tasks. The last part of a task that uses the device is assumed to become
-/// ready by `last_ready(task, bounds)`. The function returns that time as `device_done`. A window that is not settled
-/// is only a lower estimate.
+/// ready by `last_ready(task, bounds)`, which is returned as `device_done`. If a window is not settled, it is only a
+/// lower estimate.
 [[nodiscard]] std::vector<StageBounds> windows_with(const StagedSet& set, const auto& last_ready) {
   std::vector<StageBounds> bounds(set.tasks.size());
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {

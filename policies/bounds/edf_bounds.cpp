@@ -8,12 +8,14 @@
 namespace rtexec::policies {
 namespace {
 
-/// Returns the indices of the tasks that use the device, and their device parts.
+/// Returns the indices of the tasks that use the device, and their device parts. The deadlines of the parts come from
+/// `split`.
 std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const StagedSet& set,
                                                                           std::span<const StageBounds> split) {
   std::pair<std::vector<std::size_t>, std::vector<DemandTask>> parts;
-  // h(L) is the demand of the device in an interval of length L (proofs/edf.md), and d the deadline of a device part.
-  // h(L) + delay <= L for deadlines d is equivalent to h(L') <= L' for deadlines d - delay.
+  // The demand test requires h(L) + device_delay <= L for each interval length L, where h(L) is the demand of the
+  // device parts in the interval (proofs/edf.md). This is equivalent to h(L) <= L if each part has a deadline that is
+  // shorter by device_delay.
   for (std::size_t i = 0; i < split.size(); ++i) {
     const StagedTask& task = set.tasks[i];
     if (!task.uses_device()) continue;
@@ -33,14 +35,14 @@ DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts
   return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand() : analyse_demand(parts, set.beside_tasks());
 }
 
-/// Searches for a split of all deadlines. A split divides each deadline into one for the first part, one for the device
-/// part and one for the last part. One number per task, its cap, determines the split: the device part must end by the
-/// cap, or earlier if the last part's window requires it.
+/// Searches for a split of all deadlines. A split divides each deadline into a deadline for the first part, a deadline
+/// for the device part and a deadline for the last part. One number per task determines the split, the *cap* of the
+/// task: its device part must end by the cap, or earlier if the last part's window requires it.
 ///
-/// The windows of the first and the last part follow from the caps of the more urgent tasks. The device part gets the
-/// rest of the deadline, since a longer deadline only lowers the demand of the device. A lower cap hurts its own task,
-/// but its last part then delays less urgent tasks less often. The deadline of a task that does not use the device is
-/// not split.
+/// The windows of the first and the last part of a task follow from the caps of the more urgent tasks. The device part
+/// gets the rest of the deadline, since a longer deadline only lowers the demand of the device. A lower cap leaves its
+/// own task less time. But the last part of this task then delays less urgent tasks less often. The deadline of a task
+/// that does not use the device is not split.
 class SplitSearch {
  public:
   explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded) {
@@ -60,12 +62,13 @@ class SplitSearch {
 
  private:
   static constexpr int max_evaluations = 2000;
-  /// An infeasible set with more tasks than this gets no search for better bounds, even with Effort::full
+  /// If an infeasible set has more tasks than this, the search does not try to improve its bounds, even with
+  /// Effort::full
   static constexpr std::size_t many = 64;
   static constexpr Nanos grid = 8;
 
-  /// Splits the deadline of task `i`. `room`: windows from which the iteration starts; they must not be longer than the
-  /// result.
+  /// Splits the deadline of task `i`. `loads`: the loads that delay it on its core. `room`: windows from which the
+  /// iteration starts; they must not be longer than the windows of the result.
   StageBounds split(std::size_t i, std::span<const Load> loads, const StageBounds& room = {}) const {
     const StagedTask& task = set_.tasks[i];
     if (!task.uses_device()) {
@@ -77,8 +80,8 @@ class SplitSearch {
     const FixedPoint first = core_window(set_, task, {task.before, task.lines_before}, loads, known);
     const FixedPoint last =
         core_window(set_, task, {task.after, task.lines_after}, loads, room.settled ? room.last_window : 0);
-    // An iteration from `room` that reaches no fixed point ends at a value that depends on its start. So the iteration
-    // is repeated from 0.
+    // If an iteration from `room` reaches no fixed point, it ends at a value that depends on its start. So the
+    // iteration is repeated from 0.
     if (room.settled && !(first.settled && last.settled)) return split(i, loads);
     return {.ready = set_.release_jitter + first.value,
             .device_done = std::min(caps_[i], task.deadline - last.value),
@@ -96,9 +99,9 @@ class SplitSearch {
     }
   }
 
-  /// Finds the best case for each task over all caps (latest ends of device parts, see the class). In the best case the
-  /// last parts of more urgent tasks become ready as early as any cap allows. The task's windows are then the shortest.
-  /// Also finds the longest windows, and a lower bound on the busy period.
+  /// Finds the shortest windows of each task over all choices of caps (latest ends of device parts, see the class), and
+  /// stores them in `room_`. The windows are shortest if the last parts of more urgent tasks become ready as early as
+  /// any cap allows. Also finds the longest windows, and a lower bound on the busy period.
   void find_room() {
     room_ = best_.tasks;
     for (const auto& [core, tasks] : on_core_) {
@@ -110,7 +113,7 @@ class SplitSearch {
         const Nanos earliest = std::min(room.ready + task.on_device(), widest.device_done);
         add_loads(set_, task, widest.settled ? earliest : 0, loads);
         if (room.settled) continue;
-        // Even in the best case the task has too little time.
+        // The task has too little time even with the shortest windows.
         room.ready = 0;
         room.device_done = -1;
         room.done = task.deadline + 1;
@@ -127,8 +130,8 @@ class SplitSearch {
     if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
   }
 
-  /// True if the set cannot be proved, whichever caps (latest ends of device parts) are chosen. That is so if some
-  /// deadline is missed even in the best case of each task, `room_`, which no choice of caps can improve.
+  /// True if no choice of caps (latest ends of device parts) can prove the set. That is so if some deadline is missed
+  /// even with the shortest windows of all tasks, `room_`.
   bool infeasible() const {
     if (no_better(room_, -1, false)) return true;
     if (!std::ranges::all_of(best_.device, blocks_no_longer_than_it_demands) || busy_ == unbounded) return false;
@@ -136,7 +139,7 @@ class SplitSearch {
     return roomy.demand.settled && !roomy.demand.proved();
   }
 
-  /// Returns the least slack of the device, and of the tasks that do not use it.
+  /// Returns the least slack of the device parts, and of the tasks that do not use the device.
   Nanos slack(const EdfBounds& bounds) const {
     Nanos least = bounds.demand.tightest.slack();
     for (std::size_t i = 0; i < set_.tasks.size(); ++i)
@@ -145,7 +148,8 @@ class SplitSearch {
     return least;
   }
 
-  /// Tries caps until one raises the least slack, and keeps that cap. Returns false if no cap does.
+  /// Tries lower caps until one cap raises the least slack of the set, and keeps this cap. Returns false if no cap
+  /// raises it.
   bool improve() {
     const Nanos least = slack(best_);
     for (std::size_t j = 0; j < set_.tasks.size(); ++j)
@@ -161,7 +165,7 @@ class SplitSearch {
     return false;
   }
 
-  /// Returns the bounds for the current cap of task `j` in `caps_`. Returns nullopt if the slack of these bounds does
+  /// Returns the bounds with the cap that `caps_` has for task `j`. Returns nullopt if the slack of these bounds does
   /// not exceed `least`. The cheapest checks come first.
   std::optional<EdfBounds> improved(std::size_t j, Nanos least) const {
     std::vector<StageBounds> splits = best_.tasks;
@@ -182,17 +186,17 @@ class SplitSearch {
     return tried;
   }
 
-  /// True if no split with these deadlines, or with shorter ones, has more slack than `least` < 0. The function
-  /// examines each task as if it were alone, and the instant that is tightest for the best split so far. `certain`:
-  /// each task that has enough time alone in `splits` also has enough time alone in every split with these deadlines or
-  /// shorter ones.
+  /// True if no split with the deadlines of `splits`, or with shorter deadlines, has more slack than `least` < 0. The
+  /// function examines each task as if it were alone, and the instant that is tightest for the best split so far.
+  /// `certain`: each task that has enough time alone in `splits` also has enough time alone in every split with these
+  /// or shorter deadlines.
   bool no_better(const std::vector<StageBounds>& splits, Nanos least, bool certain) const {
     for (std::size_t i = 0; i < splits.size(); ++i)
       if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
     const std::vector<DemandTask> device = device_parts(set_, splits).second;
     const Nanos alone = min_alone(device);
     if (alone <= least) return true;
-    // If a task has too little time even alone, the least slack is that task's, and not that of an instant.
+    // If a task has too little time even alone, the least slack of the set may be that of this task, not of an instant.
     if (alone < 0 || !certain || busy_ == unbounded) return false;
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
@@ -201,7 +205,7 @@ class SplitSearch {
     return std::max(here.slack(), instant - busy_) <= least;
   }
 
-  /// True if task `i` has enough time on the device when no other task uses it. Holds for all caps of other tasks.
+  /// True if task `i` has enough time on the device when no other task uses it, whichever caps the other tasks have.
   bool has_time_alone(std::size_t i) const {
     const StagedTask& task = set_.tasks[i];
     const StageBounds& most = longest_[i];
@@ -217,9 +221,9 @@ class SplitSearch {
     return least;
   }
 
-  /// Returns lower caps to try for task `j`. Last parts of `j` fall into the windows of less urgent tasks on its core.
-  /// For each such window, one candidate is the largest cap with which the number of last parts of `j` in the window is
-  /// lower by one. The other candidates form a coarse grid.
+  /// Returns lower caps to try for task `j`. Last parts of task `j` execute in the windows of less urgent tasks on its
+  /// core. For each such window, one candidate is the largest cap with which the window contains one last part less.
+  /// The other candidates form a coarse grid.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];
@@ -249,9 +253,9 @@ class SplitSearch {
   std::map<unsigned, std::vector<std::size_t>> on_core_; // tasks, the most urgent first
   std::vector<Nanos> caps_;                              // by task: the latest end of its device part
   EdfBounds best_;
-  std::vector<StageBounds> room_;    // by task: the best case; no choice of caps makes its parts ready earlier
+  std::vector<StageBounds> room_;    // by task: the shortest windows that any choice of caps allows
   Nanos busy_ = unbounded;           // a lower bound on every busy period
-  std::vector<StageBounds> longest_; // by task: the worst case; no choice of caps makes a window longer
+  std::vector<StageBounds> longest_; // by task: the longest windows that any choice of caps allows
   int evaluations_ = 0;
 };
 

@@ -1,5 +1,7 @@
-// End-to-end analysis: each job has a part on a core, one on the device and one on the core again. Cores have static
-// priorities, and the device is not preemptive. Formulas and proofs: proofs/static-priority.md, edf.md.
+// End-to-end analysis: each job has a first part on a core, a device part, and a last part on the core again. Cores
+// have static priorities, and the device is not preemptive. A *charge* is an overhead that the analysis adds to an
+// execution time (charges.hpp). The *window* of a CPU part is the longest time from the part becoming ready to its end.
+// A *split* divides a deadline into a deadline for each part. Formulas and proofs: proofs/static-priority.md, edf.md.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -15,36 +17,38 @@
 
 namespace rtexec::policies {
 
-/// One real-time task, whose parts include every charge.
+/// One real-time task. The lengths of its parts include every charge.
 struct StagedTask {
   Nanos period = 1;
   Nanos deadline = 0; // at most the period
   Nanos before = 0;   // the charged length of the first part, on `core`
-  /// The charged time on the device. It includes swapping, unless chunks are loaded while other jobs execute. 0: the
-  /// task does not use the device, and its last part follows the first one immediately
+  /// The charged time on the device. It includes the time to move chunks, unless chunks are loaded while other jobs
+  /// execute. 0: the task does not use the device, and its last part follows the first part immediately
   Nanos device = 0;
   Nanos after = 0; // the charged length of the last part, on `core`
   unsigned core = 0;
-  Nanos load = 0; // the time to load its chunks while another job executes (overlap.hpp); 0: no such load
-  Nanos lead = 0; // the beginning of `device` (a swap-out), during which more urgent jobs still go first
-  std::optional<Nanos> blocking{}; // the longest delay of more urgent jobs by a job that has started; absent: `device`
-  Nanos lines_before = 0;          // memory lines that the first part moves on a core with a bandwidth budget
-  Nanos lines_after = 0;           // memory lines that the last part moves on such a core
+  Nanos load = 0; // the time to load the task's chunks while another job executes (overlap.hpp); 0: no such load
+  Nanos lead = 0; // the length of a swap-out at the beginning of `device`, during which more urgent jobs still go first
+  /// The longest time by which a started job of this task delays more urgent jobs; absent: `device`
+  std::optional<Nanos> blocking{};
+  Nanos lines_before = 0; // memory lines that the first part moves on a core with a bandwidth budget
+  Nanos lines_after = 0;  // memory lines that the last part moves on such a core
   /// For SCHED_DEADLINE: the longest time by which a platform stall (a stop of the whole machine) may delay the end of
   /// a CPU part beyond the window of its reservation
   Nanos backlog = 0;
   bool alone = false; // true if no other thread has a reservation on its core
-  Nanos delay = 0;    // the most by which a load that runs during `device` may end later (overlap.hpp)
-  // Only for sets whose jobs are preempted on the device (segmented_tests.hpp): device_class, run, last, restore.
+  Nanos delay = 0;    // the longest time by which a load that runs during `device` is delayed (overlap.hpp)
+  // The next members apply only to sets whose jobs are preempted on the device (segmented_tests.hpp): device_class,
+  // run, last, restore.
   unsigned device_class = 1;
-  Nanos run = 0;  // the longest run: segments between two points at which other jobs can go first
-  Nanos last = 0; // the last segment of `device`
-  /// The time to reload the chunks of one class that are evicted to free frames (physical chunks) for a load of this
-  /// task
+  Nanos run = 0;  // the longest sequence of segments between two points at which other jobs can take the device
+  Nanos last = 0; // the length of the last segment of `device`
+  /// Frames (physical chunks) for a load of this task may be freed by evicting chunks of one class. This is the time to
+  /// reload these chunks
   Nanos restore = 0;
   Load looks{}; // the release thread's polls on `core` for the next trigger; cost 0: the thread does not poll
   [[nodiscard]] bool uses_device() const { return device > 0; }
-  [[nodiscard]] Nanos on_device() const { return load + device; } // the least time on the device
+  [[nodiscard]] Nanos on_device() const { return load + device; } // the least time on the device, with its load
   [[nodiscard]] Nanos blocks() const { return blocking.value_or(device); }
 };
 
@@ -73,8 +77,8 @@ struct StagedSet {
   Nanos release_jitter = 0;   // of first parts, including twice `platform_stall`
   Nanos background = 0;       // the longest device part of best-effort tasks, or other work that blocks a window once
   Nanos background_load = 0;  // the longest load of best-effort tasks
-  Nanos background_delay = 0; // the most by which a load ends later because a best-effort job executes concurrently
-  /// True if jobs are preempted on the device at ends of segments; only then the next two members count
+  Nanos background_delay = 0; // the longest time by which a concurrent best-effort job delays a load
+  /// True if jobs are preempted on the device at ends of segments. Only then `background_run` and `flight` count
   bool preempts = false;
   Nanos background_run = 0; // the longest run (see StagedTask::run) of best-effort jobs
   Nanos flight = 0;         // the longest time until chunk transfers in flight have ended
@@ -95,8 +99,9 @@ struct StagedSet {
   [[nodiscard]] Nanos device_time(const StagedTask& task) const {
     return task.uses_device() ? task.on_device() + device_delay : 0;
   }
-  /// Returns the possible charges for jobs whose chunks are loaded while other jobs execute (overlap.hpp), for all
-  /// tasks. Tasks that do not use the device get empty charges. Returns an empty list if no task has such a load.
+  /// Returns the possible charges for jobs whose chunks are loaded while other jobs execute (overlap.hpp): one list
+  /// entry for each choice of lambda, with the charges of all tasks. Tasks that do not use the device get empty
+  /// charges. Returns an empty list if no task has such a load.
   [[nodiscard]] std::vector<Overlap> overlapped() const {
     if (!loads(tasks.size())) return {};
     std::vector<DevicePart> parts;
@@ -130,17 +135,17 @@ struct StageBounds {
 [[nodiscard]] std::vector<StageBounds> static_priority_bounds(const StagedSet& set);
 
 /// Returns the bounds of task `i` only. The more urgent tasks must keep their deadlines. If task `i` misses its own
-/// deadline, the result is only a lower estimate. `above`: the known bounds of the most urgent tasks; the function
-/// appends those bounds up to task `i` that are missing.
+/// deadline, the result is only a lower estimate. `above`: the bounds of the most urgent tasks, as far as they are
+/// known. The function appends the bounds that are missing of tasks before `i`.
 [[nodiscard]] StageBounds static_priority_bound(const StagedSet& set, std::size_t i, std::vector<StageBounds>& above);
 
 struct EdfBounds {
-  /// The bounds of all tasks. `ready` and `device_done` divide each deadline: the first part must end by `ready`, the
+  /// The bounds of all tasks. `ready` and `device_done` split each deadline: the first part must end by `ready`, the
   /// device part by `device_done`
   std::vector<StageBounds> tasks;
   std::vector<std::size_t> on_device; // indices of the tasks that use the device
   std::vector<DemandTask> device;     // their device parts with their deadlines
-  DemandAnalysis demand;              // the demand of these parts; its `slack` is indexed as `device` is
+  DemandAnalysis demand;              // the demand of these parts; `slack` has the order of `device`
   [[nodiscard]] bool proved() const { return demand.proved() && std::ranges::all_of(tasks, &StageBounds::settled); }
 };
 
@@ -148,18 +153,18 @@ struct EdfBounds {
 /// `last_window` of each task, and all bounds of tasks that do not use the device.
 [[nodiscard]] EdfBounds edf_device(const StagedSet& set, std::vector<StageBounds> split);
 
-/// Returns the device response of task `i` on a static-priority device. `overlaps`: the possible charges of the set
-/// (see overlapped()). Task `i` requests the device by `ready`, and each more urgent task by the `ready` of its entry
-/// in `above`.
+/// Returns the device response of task `i` on a static-priority device: the bound on the end of its device part.
+/// `overlaps`: the result of overlapped(). Task `i` requests the device by `ready`. Each more urgent task requests it
+/// by the `ready` of its entry in `above`.
 [[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps,
                                                     std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
-/// How much effort the search for bounds makes. `quick` takes the first candidate of the search. `verdict` searches
+/// How long edf_bounds() and the searches that use it search. `quick` takes the first candidate. `verdict` searches
 /// only while the set may still be proved. `full` also improves the bounds of a set that cannot be proved.
 enum class Effort { quick, verdict, full };
 
 /// Searches for a split of each deadline into deadlines of the stages (first part, device part, last part), so that the
-/// cores and an EDF device keep all of them.
+/// cores and an EDF device keep the deadlines of all stages.
 [[nodiscard]] EdfBounds edf_bounds(const StagedSet& set, Effort effort = Effort::full);
 
 } // namespace rtexec::policies

@@ -1,5 +1,7 @@
 // The results of the admission tests, as data: the inequality, its two sides, and the numbers behind them.
-// sentences.hpp turns them into text. A finding owns the names that it contains.
+// sentences.hpp turns them into text. A finding owns the names that it contains. The *slack* of a test is the right
+// side of its inequality less the left side. The *tightest* task or instant has the least slack. *Service threads* are
+// the scheduler, the compute engine and the copy engines.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -31,11 +33,11 @@ struct Overload {
 struct OnComputeCore {
   unsigned core = 0;
 };
-/// The demand test of the device: demand and blocking at the tightest instant.
+/// The demand test of the device: the demand and the blocking at the tightest instant.
 struct DemandFound {
-  bool blocked_by_task = false; // true if a real-time task blocks
+  bool blocked_by_task = false; // true if the blocking comes from a real-time task
   bool settled = true;          // true if every instant was examined
-  bool split = false;           // true if the deadlines are split into stages, by the best split that was found
+  bool split = false;           // true if the deadlines are those of the best split into stages that was found
   Nanos above = 0;              // the demand of more urgent device classes
 };
 /// The response time of one task's device part.
@@ -55,7 +57,7 @@ struct CoreResponseFound {
 struct StagesFound {
   StageBounds bounds;
   bool on_device = true; // false: the task has no device part
-  bool by_split = false; // the stages come from a split of the deadline
+  bool by_split = false; // true if the stages come from a split of the deadline
 };
 /// The end-to-end test: no split of the deadlines was found that leaves enough time for the device part of this task.
 struct NoSplit {
@@ -68,10 +70,10 @@ struct ReservationsFound {
   Nanos tasks = 0;     // the reservations of tasks
   Nanos others = 0;    // the reservations of service threads
   bool copies = false; // true if the reservations of the copy engines are included in `others`
-  /// True if the windows leave time for device parts; false: they are computed as if device parts took no time
+  /// True if the windows leave time for device parts. False: the windows are computed as if device parts took no time
   bool beside_device = false;
 };
-/// A CPU part is longer than the longest window that the kernel accepts for a reservation.
+/// A CPU part needs more runtime than the longest window that the kernel accepts for a reservation.
 struct PartTooLong {};
 /// Release jitter, CPU parts and device part of a task together exceed its deadline.
 struct DeadlineTooShort {
@@ -119,7 +121,8 @@ struct BudgetUncharged {
   std::string board{};
   std::string event{};       // the event that the counter counts
   bool compute_core = false; // only for feeds_device: true for the compute core, false for the service core
-  bool stands_in = false;    // only for endless_overshoot: true if the event is only a substitute for memory traffic
+  /// Only for endless_overshoot: true if the event is only a substitute for a count of memory traffic
+  bool stands_in = false;
 };
 
 // ---- the device alone, without admission ----
@@ -132,7 +135,7 @@ using Reason = std::variant<NoTask, NoDevicePart, Overload, OnComputeCore, Deman
                             DigestsUncharged, LooksUncharged, CoRunUnreserved, CopyEnginesStarved, ServiceOverrun,
                             BudgetUncharged, NoVolumesFit, DeviceAlone>;
 
-/// The result of a test: `left <= right` at the tightest task or instant.
+/// The result of a test: the sides of `left <= right` at the tightest task or instant.
 struct Finding {
   AdmissionTest test{};
   std::optional<unsigned> core{}; // for AdmissionTest::core
@@ -141,7 +144,7 @@ struct Finding {
   Nanos left = 0;
   Nanos right = 0;
   Reason reason{};
-  std::optional<Nanos> reserve{}; // by how much longer the blocking could be; absent: the slack is right - left
+  std::optional<Nanos> reserve{}; // by how much longer the blocking could be at most; absent: the slack is right - left
   // For a test of demand, at the tightest instant:
   Nanos instant = 0;     // the length of the examined interval
   Nanos demand = 0;      // the demand of jobs in the interval
@@ -157,13 +160,14 @@ struct Finding {
   return {.limiting = task, .left = 1, .reason = std::move(reason)};
 }
 
-/// The reason why a chain has no bound.
+/// The reason why a chain has no bound on its times.
 struct ChainObstacle {
   enum class Why : std::uint8_t {
-    no_response,   // `task` has no promised response
-    sporadic,      // the time from one job to the next release has no bound
-    slow_follower, // the gate (SporadicGate) of `task` may let fewer jobs pass than the previous task releases
-    drops_jobs,    // jobs without new input are dropped, and the time until there is new input has no bound
+    no_response, // `task` has no promised response
+    sporadic,    // the time from one job to the next release has no bound
+    /// The gate (SporadicGate, which delays releases) of `task` may let fewer jobs pass than the previous task releases
+    slow_follower,
+    drops_jobs, // jobs without new input are dropped, and the time until there is new input has no bound
   };
   Why why{};
   std::string task;
@@ -183,7 +187,7 @@ struct SwapFacts {
   Nanos out = 0;
 };
 
-/// The longest time for which a load waits for frames while a job of the task executes concurrently.
+/// The longest time for which a load waits for frames (physical chunks) while a job of `task` executes concurrently.
 struct LoadDelay {
   Nanos time = 0;
   std::string task{};
@@ -197,13 +201,14 @@ struct BudgetFacts {
   RegulatedCore charge;
 };
 
-/// An assumption about late jobs, under which service threads with reservations are charged. `none`: every job keeps
-/// its deadline, so the work of these threads is bounded and the charges are smaller. A promise under `none` holds only
-/// if the whole set is proved. `any`: any job may be late. Admission under static priority can still promise single
-/// tasks.
+/// An assumption about late jobs, on which the charges of service threads with reservations depend. `none`: every job
+/// keeps its deadline, so the work of these threads is bounded and the charges are smaller. A promise under `none`
+/// holds only if the whole set is proved. `any`: any job may be late. Under `any`, admission with static priorities can
+/// still promise single tasks.
 enum class Lateness { none, any };
 
-/// The set as the analysis sees it, with names for reports. names[i] is the name of set.tasks[i].
+/// The set as the analysis sees it, with names for reports, the most urgent task first. names[i] is the name of
+/// set.tasks[i].
 struct NamedSet {
   StagedSet set;
   std::vector<std::string> names;

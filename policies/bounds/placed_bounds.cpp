@@ -15,10 +15,10 @@ bool contains(const auto& range, const auto& value, auto of) {
 
 std::optional<Nanos> unless_late(Nanos slack) { return slack < 0 ? std::nullopt : std::optional(slack); }
 
-/// Returns the windows of all parts. `by` determines when the last part of a job is assumed to become ready:
+/// Returns the windows of all CPU parts. `by` determines when the last part of a job is assumed to become ready:
 /// - first_split: at the deadline of the device part.
 /// - last_split: at the deadline of the job.
-/// - Otherwise: at the earliest instant, as if the job were alone on the device.
+/// - any other value: at the earliest instant, as if the job were alone on the device.
 std::vector<StageBounds> windows_of(const StagedSet& set, PlacedBounds::By by) {
   using By = PlacedBounds::By;
   return windows_with(set, [&](const StagedTask& task, const StageBounds& own) {
@@ -92,15 +92,15 @@ std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
     const DemandAnalysis demand = analyse_demand(parts, {.background = {named_.set.background}}, enough);
     if (demand.settled) learn_instant(parts, demand.tightest.instant);
     if (!demand.settled) return std::nullopt;
-    // The slack is a bound only if the busy period was found. If it was not found, longer parts may have one, and their
-    // slack may be larger.
+    // If no busy period was found, the slack is not an upper bound: the set with longer parts may have a busy period,
+    // and its slack may be larger.
     if (by_ != By::any_split && !demand.proved()) return std::nullopt;
     if (demand.busy_known) most = std::min(most, demand.tightest.slack());
   }
   return unless_late(most);
 }
 
-/// Returns the device parts. Their deadlines are the longest that the given windows of CPU parts leave.
+/// Returns the device parts. Their deadlines are the longest deadlines that `windows` (of the CPU parts) leave.
 std::vector<DemandTask> PlacedBounds::device_parts(std::span<const StageBounds> windows) const {
   std::vector<DemandTask> parts;
   parts.reserve(windows.size());
@@ -126,14 +126,15 @@ Nanos PlacedBounds::left_at(const Instant& instant) const {
     demand.demand += Wide{instant.jobs[i]} * part;
     if (instant.jobs[i] == 0) demand.blocking = std::max(demand.blocking, part);
   }
-  // No busy period is shorter than the first jobs of all tasks together. If the search below finds no busy period, the
-  // function returns no bound: with longer parts there may be a busy period.
+  // No busy period is shorter than the first jobs of all tasks together. If busy_period() finds none, the function
+  // returns `unbounded`: the set with longer parts may have a busy period.
   if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
   const Nanos busy = busy_period(device_parts(windows_), {.background = {set.background}});
   return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;
 }
 
-/// Returns when the last of `jobs` jobs of a task is due on the device, with the windows of the parts at construction.
+/// Returns when the last of `jobs` jobs of a task is due on the device. Uses the lengths and windows of the parts at
+/// construction.
 Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   const StagedTask& begun = begun_.tasks[task];
   const StageBounds& windows = windows_[task];
@@ -141,8 +142,9 @@ Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   return first + (jobs - 1) * begun.period;
 }
 
-/// Stores an instant derived from `at`, the tightest instant for `parts`. With the parts at construction, the same jobs
-/// are due at `at` or later. The function stores that later instant.
+/// Stores an instant for left_at(). `at` is the tightest instant for `parts`. With the lengths of the parts at
+/// construction, the jobs that are due by `at` are due by a later instant, or by `at`. The function stores that
+/// instant.
 void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
   const auto jobs_by = [](Nanos instant, Nanos first, Nanos period) {
     return first <= instant ? (instant - first) / period + 1 : 0;
@@ -177,9 +179,9 @@ std::optional<Nanos> PlacedBounds::max_by_priorities() {
   return proved ? unless_late(slack(tightest)) : std::nullopt;
 }
 
-/// Returns an upper bound on the slack of one task. static_priority_bounds() computes two bounds on the end of the job
-/// and takes the better one. This function does the same with the shortest windows, and for the first job only. If the
-/// first bound alone leaves a slack of at least `needed`, returns `unbounded`.
+/// Returns an upper bound on the slack of one task. static_priority_bounds() computes two bounds on the end of a job,
+/// and takes the smaller bound. This function does the same for the first job only, with the shortest windows. If the
+/// first of the two bounds leaves a slack of at least `needed`, returns `unbounded`.
 Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   const StagedSet& set = named_.set;
   const StagedTask& task = set.tasks[response.task];

@@ -1,6 +1,7 @@
-// Bounds on the slack of a set whose tasks have cores, for a search that tries many lengths of parts. Some bounds limit
-// the slack that the set can have; other bounds show that the set is certainly proved. Sets that swap and threads under
-// SCHED_DEADLINE are not supported. Pure; proofs: policies/proofs/memory-policies.md, "Bounds of admission".
+// Bounds on the slack of a set whose tasks have cores, for a search that tries many lengths of parts. The slack is the
+// time that remains in the end-to-end test. Some functions return upper bounds on the slack that the set can have.
+// Another function finds out whether the set is certainly proved. Sets that swap and threads under SCHED_DEADLINE are
+// not supported. Pure; proofs: policies/proofs/memory-policies.md, "Bounds of admission".
 #pragma once
 
 #include "policies/bounds/findings.hpp"
@@ -15,19 +16,21 @@ namespace rtexec::policies {
 
 class PlacedBounds {
  public:
-  /// The method that proves the set. A split divides each deadline into one deadline for each part of the job.
+  /// The method that proves the set: a split, or priorities. A split divides each deadline into a deadline for each
+  /// part of the job.
   enum class By : std::uint8_t {
     /// The split from which edf_bounds() starts, for the CPU parts at construction
     first_split,
-    last_split, // the split with the longest windows: if it proves the set, it also does with any shorter parts
+    /// The split with the longest windows; if it proves the set, it also proves the set with any shorter parts
+    last_split,
     any_split,  // any split
     priorities, // static_priority_bounds(), with the priorities of the set
   };
 
   PlacedBounds(NamedSet named, By by);
 
-  /// Sets the lengths of the parts of a task. No part may be shorter than at construction. `device` must be 0 for a
-  /// task that had no device part at construction.
+  /// Sets the lengths of the parts of a task. No length may be shorter than at construction. `device` must be 0 if the
+  /// task had no device part at construction.
   void set_parts(std::size_t task, Nanos before, Nanos device, Nanos after);
   /// Sets the longest device part of best-effort tasks.
   void set_background(Nanos part) { named_.set.background = part; }
@@ -36,17 +39,17 @@ class PlacedBounds {
   /// the set is proved neither with these parts nor with longer ones.
   [[nodiscard]] std::optional<Nanos> most();
 
-  /// Returns an upper bound on the slack quickly. It examines only the instants and responses that were tightest in
-  /// earlier calls, so that the bound may be larger than that of most(). `needed`: the search may stop when the bound
-  /// falls below this value.
+  /// Returns an upper bound on the slack faster than most(). It examines only the instants and responses that were
+  /// tightest in earlier calls, so its bound may be larger than that of most(). `needed`: the search may stop when the
+  /// bound falls below this value.
   [[nodiscard]] std::optional<Nanos> glance(Nanos needed);
 
   /// True if the set is known to be proved with these parts. Then it is also proved with all shorter parts.
   [[nodiscard]] bool surely_proved();
 
  private:
-  /// An instant of the demand test, and for each task the number of its jobs that are due by then. A task with 0 such
-  /// jobs may block.
+  /// An instant of the demand test, and for each task the number of its jobs that are due by that instant. A task
+  /// without such jobs may block.
   struct Instant {
     Nanos at = 0;
     std::vector<Nanos> jobs;

@@ -16,7 +16,7 @@ namespace rtexec::policies {
 /// deadline-monotonic here, since the search starts with that order.
 [[nodiscard]] std::vector<std::size_t> by_urgency(const TaskSet& tasks);
 
-/// Returns `values` in the order of the set. `values` must be in the order of `urgency`. The set has `tasks` tasks. A
+/// Returns `values` in the order of the set, which has `tasks` tasks. `values` must be in the order of `urgency`. A
 /// task that is not in `urgency` gets a default value.
 template <class Value, class From>
 [[nodiscard]] std::vector<Value> by_task(const std::vector<From>& values, std::span<const std::size_t> urgency,
@@ -26,17 +26,17 @@ template <class Value, class From>
   return result;
 }
 
-/// Returns the set as the analysis sees it, for a given order of tasks.
+/// Returns the set as the analysis sees it, with the tasks in the order of `urgency`.
 using ChargedSet = std::function<StagedSet(std::span<const std::size_t> urgency)>;
 
 /// Returns the tasks of `urgency` that use the device, in the order of `urgency`.
 [[nodiscard]] std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t> urgency);
 
 /// Searches for a priority order with which the set is proved, by Audsley's algorithm, and returns the order. The
-/// search assigns priorities from the lowest to the highest. At each priority it tries the remaining tasks, the least
-/// urgent in `urgency` first, and takes the first task that keeps its deadline. For that test the other remaining tasks
-/// have higher priorities and are assumed to keep their deadlines. If no task keeps its deadline, the remaining tasks
-/// keep the order of `urgency`.
+/// search assigns priorities from the lowest to the highest. At each priority it tries the tasks without a priority,
+/// the least urgent in `urgency` first. It takes the first task that keeps its deadline if all other tasks without a
+/// priority are more urgent and keep their deadlines. If no task keeps its deadline, the tasks without a priority keep
+/// the order of `urgency`.
 ///
 /// If no task has CPU parts, the search finds an order if there is one. With CPU parts, the bound of a task depends on
 /// the order of the more urgent tasks. So the caller must analyse the returned order as a whole.

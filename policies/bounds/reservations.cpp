@@ -11,8 +11,9 @@ Nanos clamped_window(Nanos window, Nanos runtime) {
   return std::clamp(window, std::max(shortest_window, runtime), std::max(longest_window, runtime));
 }
 
-/// Splits the window w of one task into x for its first and w - x for its last part. With runtimes q and p, the parts
-/// take the share q/x + p/(w - x) of the core. The share is least if x : (w - x) equals sqrt(q) : sqrt(p).
+/// Splits the window w of one task into a window x for its first part and a window w - x for its last part. With
+/// runtimes q and p, the parts take the share q/x + p/(w - x) of the core. The share is least if x : (w - x) equals
+/// sqrt(q) : sqrt(p).
 CpuWindows split(const StagedTask& task, double window) {
   const Nanos before = runtime_of(task.before);
   const Nanos after = runtime_of(task.after);
@@ -22,15 +23,15 @@ CpuWindows split(const StagedTask& task, double window) {
           clamped_window(static_cast<Nanos>(window * (1 - part)), after)};
 }
 
-/// Returns the windows of the reservations: `windows`, extended by the task's backlog after a stop of the machine. So
-/// the work of two jobs is never in one window of a reservation.
+/// Returns the windows of the reservations: `windows`, each extended by the task's backlog after a stop of the machine.
+/// The extension ensures that a window of a reservation never contains the work of two jobs.
 CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
   return {windows.before + task.backlog, windows.after + task.backlog};
 }
 
-/// Returns the longest time from each part becoming ready to its end. If no other thread has a reservation on the core
-/// (`alone`), only spurious wake-ups delay a part: those of its own thread and of the thread that executes the task's
-/// other part.
+/// Returns for each part the longest time from the part becoming ready to its end. If no other thread has a reservation
+/// on the core (`alone`), only spurious wake-ups delay a part: those of its own thread and of the thread that executes
+/// the other part of the task.
 CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
   const CpuWindows own = with_backlog(task, windows);
   if (!task.alone) return own;
@@ -96,8 +97,8 @@ Nanos min_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
 
 /// Searches for the windows of reservations. A longer window takes a smaller share of a core, but leaves less of the
 /// deadline to the device. For given proportions between the tasks' windows, the shortest windows that fit on each core
-/// are best for the device. So the search varies the proportions. At first, each task uses the same fraction of its
-/// room for its windows. The room of a task is its deadline less release jitter and device part.
+/// are best for the device. So the search varies the proportions. The *room* of a task is its deadline less release
+/// jitter and device part. At first, the windows of each task take the same fraction of its room.
 template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
@@ -123,9 +124,9 @@ template <class Bounds> class WindowSearch {
   static constexpr int steps = 1 << 14;      // the number of steps from 0 to the room of a task
   static constexpr int longest = 64 * steps; // the largest step: 64 times the room
 
-  /// Returns the window of a task at step `step` of the search: the fraction `step` / `steps` of the task's room (the
-  /// time that release jitter and device part leave of the deadline), multiplied by the task's weight. `beyond`: true
-  /// if windows may exceed the room, so that a forced run (--force) can start.
+  /// Returns the window of a task at step `step` of the search: the fraction `step` / `steps` of the task's room,
+  /// multiplied by the task's weight. `beyond`: true if windows may exceed the room, so that a forced run (--force) can
+  /// start.
   double window(std::size_t task, int step, bool beyond) const {
     const auto room = static_cast<double>(room_[task]);
     const double wanted = room * weights_[task] * step / steps;
@@ -145,7 +146,7 @@ template <class Bounds> class WindowSearch {
     std::vector<CpuWindows> windows(set_.tasks.size());
     for (const unsigned core : cores_) {
       int too_short = 0;
-      int enough = longest; // stays at `longest` if no step is enough
+      int enough = longest; // remains `longest` if no step is enough
       while (enough - too_short > 1) {
         const int middle = too_short + (enough - too_short) / 2;
         set_windows(core, middle, beyond, windows);
@@ -168,8 +169,8 @@ template <class Bounds> class WindowSearch {
     return {std::move(windows), fits, std::move(bounds)};
   }
 
-  /// Multiplies the weight of one task by a factor; keeps the first such change that raises the least slack. Returns
-  /// false if no change does.
+  /// Multiplies the weight of one task by a factor. Keeps the first such change that raises the least slack of the set.
+  /// Returns false if no change raises it.
   bool improve() {
     for (double& weight : weights_)
       for (const double factor : {0.5, 2.0, 0.8, 1.25}) {
@@ -201,7 +202,7 @@ Nanos with_pauses(Nanos part) { return part + (part + 8) / 9; }
 
 std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
   constexpr Wide whole = 10, share = 9;  // the same as in `slices`
-  constexpr Nanos longest = 100'000'000; // so that a part that exceeds its WCET pauses for 10 ms at most
+  constexpr Nanos longest = 100'000'000; // limits the pause of a part that exceeds its WCET to 10 ms
   const FixedPoint window = least_fixed_point(slices.window.count(), longest, [&](Nanos w) {
     Wide work = spare_runtime;
     for (const Load& each : arrivals) work += jobs_in(each, w) * each.cost;
@@ -216,7 +217,7 @@ CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
   const Nanos min_window = std::max<Nanos>(1'000'000, platform_stall.count());
   const Nanos longest = std::max(longest_service, min_window);
   constexpr Wide events = 3;       // the events of one task in one window
-  constexpr Wide part_of_core = 5; // the scheduler gets a fifth
+  constexpr Wide part_of_core = 5; // the scheduler gets a fifth of its core
   const auto runtime = [&](Nanos window) {
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;
     return spare_runtime + (events * tasks + transfers) * event_cost(context_switch).count();

@@ -1,6 +1,7 @@
-// CPU parts under SCHED_DEADLINE. Each part of each task gets its own reservation. The kernel's earliest-deadline-first
-// scheduling on the core then ends each part within the window of its reservation. Formulas, proof and assumptions
-// about the kernel: proofs/sched-deadline.md.
+// CPU parts under SCHED_DEADLINE. A reservation gives a thread a runtime in each of its windows (the period of
+// SCHED_DEADLINE). Each CPU part of each task gets its own reservation. The kernel's earliest-deadline-first scheduling
+// on the core then ends each part within the window of its reservation. A *charged* time includes the overheads that
+// the analysis adds. Formulas, proof and assumptions about the kernel: proofs/sched-deadline.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -21,14 +22,16 @@ inline constexpr Nanos longest_window = 4'194'304'000;
 /// Runtime that is reserved in addition to the charged WCET of a part: for a spurious wake-up, bookkeeping, and the
 /// kernel's rounding.
 inline constexpr Nanos spare_runtime = 50'000;
-/// The longest tick, at which the kernel notices that a budget is used up: CONFIG_HZ of 250 or more.
+/// The longest tick of the kernel: CONFIG_HZ must be 250 or more. At a tick the kernel notices that a budget is used
+/// up.
 inline constexpr Nanos longest_tick = 4'000'000;
 
-/// The largest share of a core that a thread can reserve. The reservation's window is short, so that each pause is
+/// The reservation with the largest share of a core that a thread can have. Its window is short, so that each pause is
 /// short, too.
 inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
-/// Returns a reservation with the share of `slices` and a window that is long enough for all `arrivals`. The
-/// reservation's thread never uses it up and so never pauses. Returns nullopt if there is no such window.
+/// Returns a reservation with the share of `slices` and a window that is long enough for all `arrivals`. A thread with
+/// the work `arrivals` never uses up this reservation, and so never pauses. Returns nullopt if no window is long
+/// enough.
 [[nodiscard]] std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals);
 
 /// Returns the time that `part` takes under the reservation `slices`, including pauses. In any window, the compute
@@ -45,10 +48,10 @@ inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000)
   return std::chrono::microseconds(5) + 2 * context_switch;
 }
 
-/// Bounds on the chunks that move in a window.
+/// Bounds on the number of chunks that move in a window.
 struct Traffic {
   Nanos quickest = 1;      // the least time to copy one chunk in
-  std::uint32_t burst = 0; // the most by which chunks copied out exceed chunks copied in
+  std::uint32_t burst = 0; // the maximum number by which chunks copied out exceed chunks copied in
   [[nodiscard]] Wide in(Nanos window) const { return Wide{window} / quickest + 2; }
   [[nodiscard]] Wide out(Nanos window) const { return in(window) + burst; }
 };
@@ -85,12 +88,12 @@ struct CpuWindows {
 /// Returns the time per second of a core that is reserved for tasks, without the reservations of service threads.
 [[nodiscard]] Nanos reserved_share(const StagedSet& set, std::span<const CpuWindows> windows, unsigned core);
 
-/// Splits `room[i]`, the time that task i has for both of its windows. Returns the windows whose reservations take the
-/// smallest share of the cores.
+/// Splits `room[i]`, the time that task i has for both of its windows, into two windows. Returns for each task the
+/// windows whose reservations take the smallest share of its core.
 [[nodiscard]] std::vector<CpuWindows> split_windows(const StagedSet& set, std::span<const Nanos> room);
 
-/// Returns the part of each deadline that remains after release jitter and device part. Returns at least the time that
-/// both CPU parts need.
+/// Returns for each task the part of its deadline that remains after release jitter and device part, but at least the
+/// time that both CPU parts need.
 [[nodiscard]] std::vector<Nanos> room_beside_device(const StagedSet& set);
 
 template <class Bounds> struct Reserved {
@@ -101,13 +104,14 @@ template <class Bounds> struct Reserved {
   Bounds bounds;
 };
 
-/// Searches for windows with which the cores and an EDF device keep every deadline. If the reservations do not fit on a
-/// core, returns windows that exceed the deadlines but that the kernel accepts, if there are any.
+/// Searches for windows of reservations with which the cores and an EDF device keep every deadline. If the reservations
+/// do not fit on a core, returns windows that exceed the deadlines but that the kernel accepts, if there are such
+/// windows.
 [[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThreads& services,
                                                       Effort effort = Effort::full);
-/// Searches for windows with which the cores and a static-priority device keep every deadline. The bounds stop after
-/// the first task that exceeds its deadline. If the reservations do not fit on a core, the result is as for
-/// reserved_edf_bounds().
+/// Searches for windows of reservations with which the cores and a static-priority device keep every deadline. The
+/// bounds stop after the first task that exceeds its deadline. If the reservations do not fit on a core, returns
+/// windows as reserved_edf_bounds() does.
 [[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set,
                                                                                  const ServiceThreads& services,
                                                                                  Effort effort = Effort::full);

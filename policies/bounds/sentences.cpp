@@ -18,7 +18,7 @@ const std::string too_close = "; the utilisation is too close to 1 to examine ev
 
 // ---- inequalities ----
 
-/// Returns the definitions of the terms in the inequality of a device test for a set that moves chunks.
+/// Returns the definitions of the symbols in the inequality of a device test for a set that moves chunks.
 std::string terms(SwapRule rule) {
   switch (rule) {
   case SwapRule::pipelined:
@@ -107,8 +107,7 @@ std::string inequality_of(AdmissionTest test, Order order) {
                              : "for some lambda: R <= D";
 }
 
-/// The explanation of a finding, and the finding's own inequality. If `inequality` is empty, the inequality of the test
-/// applies.
+/// The explanation of a finding, and its inequality. If `inequality` is empty, the inequality of the test applies.
 struct Words {
   std::string explanation;
   std::string inequality{};
@@ -129,8 +128,8 @@ std::string swapping(const SwapFacts& swap) {
          in_ms(swap.in) + " in and " + in_ms(swap.out) + " out for each";
 }
 
-/// Returns text about the longest delay of a load that waits for frames. `suggests`: true if the text also proposes a
-/// policy that needs fewer frames.
+/// Returns text about the longest time for which a load waits for frames (physical chunks). `suggests`: true if the
+/// text also proposes a policy that needs fewer frames.
 std::string delays(const LoadDelay& delay, bool suggests) {
   if (delay.time == 0) return "";
   return "; a load concurrent with a job of " + task_named(delay.task) + " may wait for up to " + in_ms(delay.time) +

@@ -13,14 +13,16 @@ namespace rtexec::policies {
 /// "66.404518ms".
 [[nodiscard]] std::string in_ms(Nanos value);
 
-/// Returns the verdict for the finding of an admission test on `named`.
+/// Returns the verdict (result with inequality and explanation) for the finding of an admission test. `named`: the
+/// tested set.
 [[nodiscard]] TestVerdict told(const Finding& finding, const NamedSet& named);
 
-/// Returns text about the limits that `chain` exceeds, and about the reason why bounds are missing. Returns an empty
-/// string if no limit is exceeded and no bound is missing. The bounds and limits of `chain` must be set.
+/// Returns text about the limits that `chain` exceeds, and about the reason why it has no bounds (`obstacle`). Returns
+/// an empty string if it exceeds no limit and has all bounds. The bounds and limits of `chain` must be set.
 [[nodiscard]] std::string told(const PlannedChain& chain, const std::optional<ChainObstacle>& obstacle);
 
-/// Returns the verdict for the finding of a test of the device alone, outside admission.
+/// Returns the verdict for the finding of a test of the device alone, outside admission. `order`: the order of jobs
+/// that was tested.
 [[nodiscard]] TestVerdict told(const Finding& finding, Order order);
 
 } // namespace rtexec::policies

@@ -12,16 +12,16 @@ Nanos blocking_below(const StagedSet& set, std::size_t task) {
   return longest;
 }
 
-/// Returns the longest blocking by less urgent tasks under a rule that loads the chunks of one job while another job
-/// executes.
+/// Returns the longest blocking by less urgent tasks if the chunks of one job are loaded while another job executes.
 Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   Nanos longest = overlap.background;
   for (std::size_t j = task + 1; j < overlap.tasks.size(); ++j) longest = std::max(longest, overlap.tasks[j].blocking);
   return longest;
 }
 
-/// Returns the charges to examine (one for each lambda, overlap.hpp). For a set of many tasks, these are only the
-/// charges with the smallest share of the device; otherwise all charges.
+/// Returns the entries of `overlaps` to examine. Each entry has the charges of all tasks for one lambda, the length of
+/// a step in which an execution and a load overlap (overlap.hpp). If the set has many tasks, returns only the entry
+/// with the smallest share of the device, otherwise all entries.
 std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
   constexpr std::size_t many = 64;
   if (set.tasks.size() <= many) return overlaps;
@@ -54,8 +54,8 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   bounds.done = bounds.device_done + task.after;
   if (!device.settled) return bounds;
 
-  // There are two bounds on the end of the last part. For the first, the last part has its own window. For the second,
-  // one window spans all parts of the job and counts the device response as work.
+  // There are two bounds on the end of the job. For the first bound, the last part has a window of its own. For the
+  // second bound, one window spans all parts of the job and counts the device response as work.
   const FixedPoint last = core_window(set, task, {task.after, task.lines_after}, loads);
   CorePart joined = both_parts(task);
   joined.work += device.from_request;
@@ -69,9 +69,9 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
   return bounds;
 }
 
-/// Returns the response of task `i` if jobs are preempted on the device. A less urgent task may be in a more urgent
-/// device class and so delay task `i`. The response of such a task is not known here. It is assumed to request the
-/// device as late as its deadline allows, which holds if the whole set is proved.
+/// Returns the response of task `i` if jobs are preempted on the device. A task of lower priority may be in a more
+/// urgent device class (preemption class) and so delay task `i`. The response of such a task is not known here. It is
+/// assumed to request the device as late as its deadline allows, which holds if the whole set is proved.
 DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::span<const StageBounds> above,
                                    Nanos ready) {
   std::vector<DemandTask> parts;
@@ -82,7 +82,7 @@ DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::spa
     if (j == i) place = parts.size();
     const Nanos latest = std::max(task.deadline - task.on_device() - task.after, Nanos{0});
     const Nanos jitter = j < i ? above[j].ready : j == i ? ready : latest;
-    // The device may pause once while the task waits.
+    // The compute engine may pause once while the task waits.
     const Nanos standstill = j == i ? set.device_delay : 0;
     parts.push_back({.period = task.period,
                      .deadline = task.deadline - jitter,

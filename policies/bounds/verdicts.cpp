@@ -28,7 +28,8 @@ Utilisation utilisation_of(const NamedSet& named, std::span<const Nanos> costs) 
   return utilisation;
 }
 
-/// Returns a finding if the device, or core `core` if given, has a second or more of work to do per second.
+/// Returns a finding if the device has a second or more of work to do per second. If `core` is set, the finding is
+/// about that core instead.
 std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> costs, std::optional<unsigned> core) {
   Utilisation total;
   std::string limiting;
@@ -41,8 +42,8 @@ std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> co
   return found({}, false, limiting, total.per_second(), second - 1, Overload{core});
 }
 
-/// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, the costs are
-/// those of the charge with the least total (overlap.hpp).
+/// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, there are
+/// several possible charges (overlap.hpp). Then the costs are taken from the charges with the least total.
 std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);
@@ -72,7 +73,8 @@ Finding of_test(AdmissionTest test, Finding finding) {
   return finding;
 }
 
-/// Returns the finding of a device or end-to-end test if it needs no analysis; otherwise nullopt.
+/// Returns the finding of a device or end-to-end test if it needs no analysis, for example for an empty or a refused
+/// set. Otherwise returns nullopt.
 std::optional<Finding> settled(AdmissionTest test, const NamedSet& named, const Refusal& refusal) {
   if (named.names.empty()) return found(test, true, "", 0, 0, NoTask{});
   if (test != AdmissionTest::end_to_end && !named.uses_device()) return found(test, true, "", 0, 0, NoDevicePart{});
@@ -116,7 +118,7 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
 
 /// Sets the blocking of `task` in the finding: the longest delay by one job of lower priority, or by other work
 /// (StagedSet::background), that began before. Has no effect if jobs are preempted on the device. Has no effect either
-/// if `task` or a more urgent task loads chunks while other jobs execute: then the blocking depends on the charges for
+/// if `task` or a more urgent task loads chunks while other jobs execute. The blocking then depends on the charges for
 /// these loads that the test selects (Overlap).
 void set_blocker(Finding& finding, const NamedSet& named, std::size_t task) {
   if (named.set.preempts || named.set.loads(task + 1)) return;
@@ -177,8 +179,8 @@ std::size_t min_slack(const NamedSet& named, std::span<const StageBounds> bounds
   return limiting;
 }
 
-/// Considers only tasks without a device part. Returns the first such task whose bound is missing or exceeds its
-/// deadline, or nullopt if there is none.
+/// Returns the first task without a device part whose bound is missing or exceeds its deadline. Returns nullopt if
+/// there is no such task.
 std::optional<std::size_t> late_off_device(const NamedSet& named, const EdfBounds& bounds) {
   for (std::size_t i = 0; i < bounds.tasks.size(); ++i)
     if (!named.set.tasks[i].uses_device() && !bounds.tasks[i].settled) return i;
@@ -208,8 +210,8 @@ std::size_t largest_share(const NamedSet& named, std::span<const CpuWindows> win
   return largest;
 }
 
-/// Returns the finding for the reservations on one core. `room`: for each task, the time for its two windows. The
-/// windows are the longest that this time allows.
+/// Returns the finding for the reservations on one core. `room`: for each task, the time that its two windows share.
+/// The windows use all of this time.
 Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, unsigned core, bool beside_device) {
   const std::vector<CpuWindows> windows = split_windows(named.set, room);
   const Nanos tasks = reserved_share(named.set, windows, core);
@@ -223,7 +225,7 @@ Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, u
                                  .beside_device = beside_device});
 }
 
-/// Returns a finding if no windows of reservations are possible for the task.
+/// Returns a finding if the task cannot have any windows of reservations.
 std::optional<Finding> impossible(const NamedSet& named, std::size_t i) {
   const StagedTask& task = named.set.tasks[i];
   const auto refuse = [&](Nanos left, Nanos right, Reason reason) {
