@@ -13,14 +13,14 @@ constexpr WideLines second = 1'000'000'000; // in nanoseconds
 constexpr Lines most = unlimited - 1;
 constexpr Lines steps = 4; // a domain takes a quarter of its budget from the pool at a time
 
-/// Line counts do not overflow: a sum or product that does not fit becomes `most`.
+/// Saturating arithmetic on numbers of lines: a sum or product that is too large becomes `most`.
 constexpr Lines sum(Lines a, Lines b) { return a > most - std::min(b, most) ? most : a + b; }
 constexpr Lines product(Lines a, std::uint64_t b) {
   return static_cast<Lines>(std::min<WideLines>(WideLines{a} * b, most));
 }
 constexpr Lines quotient_up(Lines a, std::uint64_t b) { return a / b + (a % b != 0); }
 
-/// (a + b) / 2, rounded up.
+/// Returns (a + b) / 2, rounded up.
 constexpr Lines mean(Lines a, Lines b) { return a / 2 + b / 2 + ((a | b) & 1); }
 
 } // namespace
@@ -159,15 +159,15 @@ bool BandwidthRegulator::all_used_up() const noexcept {
 
 namespace {
 
-/// After each `block` executions of a kind of job, its undisturbed time is lowered if these executions were shorter
+/// After each `block` executions of a kind of job, its undisturbed time is lowered if at least two of them were shorter
 constexpr unsigned block = 16;
 /// The undisturbed time is lowered only if the executions take less than this fraction of it. A smaller difference
 /// counts as noise
 constexpr double shorter = 63.0 / 64;
-/// After its undisturbed time was lowered, a kind is learnt again under the lowest limit, unless fewer than this number
-/// of executions have passed since learning last ended
+/// After the undisturbed time of a kind was lowered, the loop learns the kind again under the lowest limit. It does not
+/// do so if fewer than this number of executions have passed since learning last ended
 constexpr unsigned relearning = 256;
-/// The limit is raised only if the slowdown is below 1 + `aim` * (allowed slowdown - 1)
+/// The loop raises the limit only if the slowdown is below 1 + `aim` * (allowed slowdown - 1)
 constexpr double aim = 7.0 / 8;
 constexpr double deepest_cut = 1.0 / 2; // the smallest factor by which one execution cuts the limit
 constexpr double min_cut = 15.0 / 16;   // the largest factor by which one execution cuts the limit
@@ -266,8 +266,9 @@ void BandwidthLoop::raise(double slowdown) noexcept {
   const double room = 1 + (settings_.slowdown - 1) * aim - slowdown;
   const double range = static_cast<double>(settings_.ceiling.bytes_per_second - settings_.floor.bytes_per_second);
   const double step = std::min(static_cast<double>(limit_) * steepest, range * longest_step);
-  // `room`: how far the slowdown is below the aimed slowdown. A round raises the limit by a full step if `room` is at
-  // least (allowed slowdown - 1) / 2. With less room, the step shrinks in proportion.
+  // `room`: by how much the slowdown is below the value at which the limit is no longer raised. A round raises the
+  // limit by a full step if `room` is at least (allowed slowdown - 1) / 2. With less room, the step shrinks in
+  // proportion.
   if (room > 0)
     set_limit(static_cast<double>(limit_) +
               std::max(1.0, step * std::min(1.0, 2 * room / std::max(settings_.slowdown - 1, room))));

@@ -1,8 +1,11 @@
-// Memory bandwidth budgets. A budget is the number of memory lines that a domain (a core, or a cluster of cores with
-// one counter) may move in each period. This class decides what happens when a domain has moved them all. It is a state
-// machine like the device scheduler: it has no clock, no counter and no thread. Its driver reports counted lines, and
-// holds (stops) the cores of a domain as this class decides. Drivers: rtexec/runtime/regulation (real cores),
-// rtexec/studies/simulator (a model). Rules, guarantees and sources: proofs/bandwidth.md.
+// Memory bandwidth budgets. A *domain* is a core, or a cluster of cores with one counter of memory traffic. Its
+// *budget* is the number of memory lines that it may move in each period. BandwidthRegulator decides what happens when
+// a domain has moved all these lines. It is a state machine like the device scheduler: it has no clock, no counter and
+// no thread. Its *driver* reports counted lines, and stops the cores of a domain (the domain is *held*) as the
+// regulator decides. A domain may donate lines that it does not need to a *pool*, from which other domains take lines.
+// Lines that a domain moved beyond its budgets are its *debt*, which is deducted from later budgets. Drivers:
+// rtexec/runtime/regulation (real cores), rtexec/studies/simulator (a model). Rules, guarantees and sources:
+// proofs/bandwidth.md.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -20,17 +23,17 @@ using Lines = std::uint64_t;
 inline constexpr Lines unlimited = std::numeric_limits<Lines>::max();
 
 /// Returns the number of lines of size `line` that are moved in each `period` at `bandwidth`, rounded down. The result
-/// is at least 1 and less than `unlimited`. Eq. (14) of Nigam's thesis. `line` and `period` must be above 0.
+/// is at least 1 and less than `unlimited` (Eq. (14) of Nigam's thesis). `line` and `period` must be above 0.
 [[nodiscard]] Lines lines_of(Bandwidth bandwidth, Bytes line, Duration period);
-/// Returns the bandwidth at which `lines` lines are moved in each `period`, rounded down, or the largest representable
-/// bandwidth if it does not fit. `period` must be above 0.
+/// Returns the bandwidth at which `lines` lines are moved in each `period`, rounded down. Returns the largest
+/// representable bandwidth if the result would exceed it. `period` must be above 0.
 [[nodiscard]] Bandwidth bandwidth_of(Lines lines, Bytes line, Duration period);
 
 /// A core or a cluster of cores whose memory traffic one counter counts.
 struct BandwidthDomain {
   Lines budget = unlimited; // memory lines in each period; at least 1
   bool always = false;      // true if the budget is always in force; false: only while the device works
-  /// True if the domain gives unused lines to other domains. False: the domain has real-time work, and only receives
+  /// True if the domain donates unused lines to other domains. False: the domain has real-time work, and only receives
   /// lines
   bool donates = true;
 };
@@ -48,11 +51,13 @@ class BandwidthRegulator {
   /// Allocates all memory of the object.
   BandwidthRegulator(std::span<const BandwidthDomain> domains, const BandwidthRules& rules);
 
-  /// Ends the period of `domain`, in which it moved `used` lines, and begins the next period. `in_force`: the device
-  /// works now. Returns the number of lines that the domain may move until its driver must call used_up(): `unlimited`,
-  /// at least 1, or 0.
+  /// Ends the period of `domain`, in which it moved `used` lines, and begins its next period. `in_force`: true if the
+  /// device works now. Returns the number of lines that the domain may move until its driver must call used_up(): at
+  /// least 1, `unlimited`, or 0.
+  ///
   /// 0 means that the domain is held for the whole period, because it moved too many lines beyond its budgets. Its
   /// driver may still call used_up() at once, in case other domains have donated lines.
+  ///
   /// The periods of all domains begin at the same instants. The first domain that begins a period also begins this
   /// period for the pool of donated lines. `used` must be 0 in the first call for a domain. `periods`: the number of
   /// periods that have ended since the domain's last call. If `periods` is more than 1, `used` is the sum over all
@@ -60,12 +65,13 @@ class BandwidthRegulator {
   [[nodiscard]] Lines begin_period(std::size_t domain, Lines used, bool in_force, std::uint64_t periods = 1) noexcept;
 
   /// Requires that `domain` has just begun a period. Returns the number of lines (half the budget) that the domain may
-  /// move before its driver must report again. The driver also reports after `periods` periods. Returns 0 if the driver
-  /// must report in each period.
-  /// A driver that reports earlier than required begins the current period with used = 0, and counts all lines since
-  /// the pause began as moved in that period. So no period exceeds its budget, but the last period may already end
-  /// after half of its budget. The result is 0 for a domain with real-time work and for a domain that has a debt or is
-  /// paying one. It is also 0 if `reclaim` or sharing is enabled.
+  /// move before its driver must report again. The driver must also report after `periods` periods. Returns 0 if the
+  /// driver must report in each period: if the domain has real-time work, has a debt or is paying a debt, or if
+  /// `reclaim` or sharing is enabled.
+  ///
+  /// If the driver reports earlier than required, it begins the current period with used = 0. It counts all lines since
+  /// pause() was called as moved in the current period. So no period exceeds its budget, but this period may already
+  /// end after half of its budget.
   [[nodiscard]] Lines pause(std::size_t domain, std::uint64_t periods) const noexcept;
 
   struct Answer {
@@ -73,37 +79,38 @@ class BandwidthRegulator {
       /// The domain may move `lines` more lines from now on, at least 1. `unlimited`: it has no limit for the rest of
       /// this period
       more,
-      hold,  // the domain is held until the period ends, or until the answer to another domain releases it
+      hold,  // the domain is held until the period ends, or until an answer to a call for another domain releases it
       go_on, // all held domains continue without a limit until the period ends (sharing = spare)
-      /// A period begins now, for every domain: call begin_period() for each (sharing = proportional)
+      /// A period begins now for every domain: the driver must call begin_period() for each of them (sharing =
+      /// proportional)
       new_period,
     } kind = Kind::hold;
     Lines lines = 0;
     friend bool operator==(const Answer&, const Answer&) = default;
   };
-  /// Reports that `domain` has moved `used` lines in this period, which is all that the domain was allowed. If `used`
-  /// is less than the domain was allowed, the answer is the remaining number of lines. If `in_force` is false, a domain
-  /// that is limited only while the device works continues without a limit. A driver that releases a domain because the
-  /// device has stopped working must make this call. Otherwise the lines moved afterwards become a debt. A domain is
-  /// held if other domains have begun a period that it has not begun.
+  /// Reports that `domain` has moved `used` lines in this period, and so all lines that it was allowed. If `used` is
+  /// less than the allowed number, the answer is the remaining number of lines. If `in_force` is false, a domain that
+  /// is limited only while the device works continues without a limit. When the device stops working and a driver
+  /// therefore releases a domain, it must make this call. Otherwise the lines moved afterwards become a debt. A domain
+  /// is held if other domains have begun a period that it has not begun.
   [[nodiscard]] Answer used_up(std::size_t domain, Lines used, bool in_force) noexcept;
 
-  /// Sets the budget from the next period on. If a domain has no driver any more, its budget must be set to
-  /// `unlimited`. Otherwise the domain seems to have lines left, and domains that have used up their budgets never
+  /// Sets the budget of the domain from its next period on. If a domain has no driver any more, its budget must be set
+  /// to `unlimited`. Otherwise the domain seems to have lines left, and domains that have used up their budgets never
   /// share.
   void set_budget(std::size_t domain, Lines budget) noexcept;
 
   /// The state of a domain, for displays, tests and reports.
   struct State {
     Lines budget = unlimited; // the budget of this period
-    /// The lines that the domain may move in this period, including lines from the pool. `unlimited`: no limit is in
-    /// force (any more)
+    /// The number of lines that the domain may move in this period, including lines from the pool. `unlimited`: no
+    /// limit is in force, or no longer
     Lines given = unlimited;
     Lines predicted = 0; // the lines that the domain is expected to move in a period
     Lines debt = 0;      // lines moved beyond the domain's budgets and not yet deducted from a budget
     bool held = false;   // true if the domain's cores must not run
-    /// True if the domain is held although it moved less than its own budget: it had donated lines, and other domains
-    /// took them
+    /// True if the domain is held although it moved less than its own budget. It had donated lines, which other domains
+    /// took
     bool mispredicted = false;
     friend bool operator==(const State&, const State&) = default;
   };
@@ -133,38 +140,40 @@ class BandwidthRegulator {
   Lines pool_ = 0;
 };
 
-/// Adjusts the bandwidth limit of best-effort cores according to how much they slow down the device. The caller reports
-/// each execution on the device with the kind of its job. The loop first learns the undisturbed execution time of each
-/// kind under the lowest limit. Then it raises the limit while the slowdown of every kind is below the allowed one. If
-/// the slowdown of a kind exceeds it, the loop cuts the limit at once. Deterministic; never allocates after
-/// construction. Not thread-safe.
+/// Adjusts the bandwidth limit of best-effort cores according to the slowdown that they cause on the device. The caller
+/// reports each execution on the device with the *kind* of its job. The loop first learns the undisturbed execution
+/// time of each kind under the lowest limit. A slowdown is an execution time divided by the undisturbed time of its
+/// kind. In each *round*, every kind executes at least once. After a round the loop raises the limit if all slowdowns
+/// are below the allowed slowdown. If one execution exceeds the allowed slowdown, the loop cuts the limit at once.
+/// Deterministic; never allocates after construction. Not thread-safe.
 class BandwidthLoop {
  public:
   struct Settings {
-    double slowdown = 1.1; // the largest allowed ratio of an execution time to the undisturbed one; at least 1
+    /// The largest allowed ratio of an execution time to the undisturbed execution time; at least 1
+    double slowdown = 1.1;
     Bandwidth start{0};    // the limit after the first learning
     Bandwidth floor{0};    // the lowest limit, also used for learning
     Bandwidth ceiling{0};  // the highest limit: the bandwidth of a core without a limit
     std::size_t kinds = 0; // the number of kinds of jobs
   };
   explicit BandwidthLoop(const Settings& settings);
-  /// Reports that a job of `kind` < `kinds` executed for `execution`. Returns the limit from now on. Times of 0 or less
-  /// are ignored.
+  /// Reports that a job of kind `kind`, below Settings::kinds, executed for `execution`. Returns the limit from now on.
+  /// Execution times of 0 or less are ignored.
   Bandwidth executed(std::size_t kind, Duration execution) noexcept;
   [[nodiscard]] Bandwidth limit() const noexcept { return {limit_}; }
-  /// Returns the undisturbed execution time of a kind as far as it is known; 0: not yet known.
+  /// Returns the undisturbed execution time of a kind, provisional while the kind is learnt; 0: not yet known.
   [[nodiscard]] Duration undisturbed(std::size_t kind) const noexcept { return kinds_[kind].undisturbed; }
-  /// True while the loop learns: the limit is the lowest one until every kind that executes is known
+  /// True while the loop learns. The limit is then the lowest limit, until every kind that executes is known
   [[nodiscard]] bool learning() const noexcept { return learning_; }
 
   static constexpr unsigned learnt_from = 8; // a kind is known after this number of executions under the lowest limit
   /// Learning ends after at most this number of executions, counted over all kinds. A kind that is not among the last
-  /// `learning_window` executions does not count
+  /// `learning_window` executions does not delay the end of learning
   static constexpr unsigned learning_window = 64;
 
  private:
-  /// The second shortest of several execution times. So a single time that is far too short has no effect, and neither
-  /// has any number of times that are too long.
+  /// The second shortest of several execution times. A single time that is far too short does not affect it. Times that
+  /// are too long do not affect it either, whatever their number.
   struct Shortest {
     Duration first = Duration::max();
     Duration second = Duration::max();
