@@ -11,15 +11,16 @@ namespace {
 
 using Release = ChainTask::Release;
 
-/// Consecutive tasks of a chain. A timer, an input or a call releases the first one, the root. The output of its
-/// predecessor releases each other task.
+/// Consecutive tasks of a chain. A timer, an input or a call releases the first task, the root. Each other task is
+/// released by the output of the task before it.
 struct Segment {
   const ChainTask* root = nullptr;
-  Wide takes = 0; // from the root's release to the output of the segment's last task, or to its shuts_out
+  Wide takes = 0; // from the root's release to the output of the segment's last task, or to its ChainTask::shuts_out
 };
 
-/// Returns a lower bound on the time saved by offsets. A task waits at most one period until it samples an output. If
-/// timers release both `to` and the root of `from`, their offsets shorten this wait. In other cases the result is 0.
+/// Returns a lower bound on the time that offsets save when `to` samples the output of `from`. Without offsets, a task
+/// waits at most one period until it samples an output. If timers release both `to` and the root of `from`, their
+/// offsets shorten this wait. In other cases the result is 0.
 Wide saved(const Segment& from, const ChainTask& to) {
   if (from.root->release != Release::timer || to.release != Release::timer) return 0;
   const Nanos grain = std::gcd(from.root->period, to.period);
@@ -43,8 +44,8 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
   ChainBounds bounds;
   Segment segment;
   Wide reaction = 0, reduced_age = 0;
-  /// `answers`: every task after the first is certain to be released. `renews`: every task whose output another task
-  /// samples is certain to be released
+  /// `answers`: true if every task after the first is certain to be released. `renews`: true if every task whose output
+  /// another task samples is certain to be released
   bool answers = true, renews = true;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const ChainTask& task = chain[i];
@@ -53,9 +54,9 @@ ChainBounds chain_bounds(std::span<const ChainTask> chain) {
       const Wide less = i > 0 ? saved(segment, task) : Wide{0};
       term.waits = static_cast<Nanos>(task.period - less);
       if (i == 0 && task.input_delay) {
-        // Times count from the sampling of the input. If no timer releases the task, each sample triggers a job, and no
-        // period passes before that job. Its release comes at most `input_delay` after the sampling, even if the gate
-        // (SporadicGate) delays the release.
+        // Times count from the sampling of the input. If no timer releases the task, each sample triggers a job, so the
+        // job does not wait for a period to begin. Its release comes at most `input_delay` after the sampling, even if
+        // the gate (SporadicGate) delays the release.
         if (task.release != Release::timer) term.waits = 0;
         term.waits += *task.input_delay;
         reduced_age += *task.input_delay;
@@ -89,7 +90,7 @@ std::optional<Nanos> davare_bound(std::span<const ChainTask> chain) {
 namespace {
 
 /// True if no job of `next` can begin between the release and the output of a job of `task`. That is so if both tasks
-/// are on one core, `task` is more urgent, and `task` never leaves the core in between.
+/// are on one core, `task` is more urgent, and `task` never leaves the core between its release and its output.
 bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::size_t next) {
   const PlannedTask& planned = plan.tasks[task];
   return planned.core == plan.tasks[next].core && planned.core_rank < plan.tasks[next].core_rank &&
@@ -97,9 +98,9 @@ bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::
          std::ranges::find(set.tasks.core_budgets, planned.core, &CoreBudget::core) == set.tasks.core_budgets.end();
 }
 
-/// True if jobs may be dropped because an input has no new data. An input that releases the task always has new data.
-/// `before`: the previous task of the chain, or null. A job that is dropped only because the output of `before` is not
-/// new does not count: an earlier job has already read that output.
+/// True if jobs of `task` may be dropped because an input has no new data. An input that releases the task always has
+/// new data. `before`: the previous task of the chain, or null. A job may be dropped because the output of `before` is
+/// not new. Such a job does not count, since an earlier job has already read that output.
 bool drops_jobs(const Task& task, const Task* before) {
   const auto from_before = [&](const TaskInput& input) {
     return before != nullptr && input.source == SourceKind::task &&

@@ -1,13 +1,14 @@
 // Measures a chain with stamps that travel with its data. From the instants at which jobs read and outputs appear, it
 // computes reaction times and data ages. Definitions: chain_bounds.hpp.
 //
-// ChainTimes follows a whole chain for one owner that reports everything: a simulator, or a reader of traces. If tasks
-// run on threads of their own, they use ChainStamp and ChainEnd. A ChainStamp travels with the data: each job copies
-// the stamp of the data that it reads to the data that it writes. The thread of the last task owns a ChainEnd.
+// ChainTimes follows a whole chain for an owner that reports the reads and outputs of all tasks, such as a simulator or
+// a reader of traces. If tasks run on threads of their own, they use ChainStamp and ChainEnd. A ChainStamp travels with
+// the data: each job copies the stamp of the data that it reads to the data that it writes. The thread of the last task
+// owns a ChainEnd.
 //
-// Reads and outputs must be reported in the order of their instants. This applies to the reports of one task together
-// with those of the task that reads its outputs. At equal instants, outputs come before the jobs that read them. Pure
-// and deterministic; allocates at construction only. Not thread-safe.
+// Reads and outputs must be reported in the order of their instants. This order is required only between reports of one
+// task, and between reports of a task and of the task that reads its outputs. At equal instants, an output must be
+// reported before the reads of it. Pure and deterministic; allocates at construction only. Not thread-safe.
 #pragma once
 
 #include <rtexec/task_set.hpp>
@@ -25,26 +26,26 @@ struct ChainStamp {
   std::uint64_t job = 0;
   Instant event{}; // the event that released the job
   Instant read{};
-  /// Returns a stamp for times that count from the sampling of the input. Jobs that read the same sample get equal
-  /// stamps.
+  /// Returns a stamp for the case that times count from the sampling of the input. Jobs that read the same sample get
+  /// equal stamps.
   [[nodiscard]] static constexpr ChainStamp of_sample(Instant sampled) noexcept {
     return {.job = static_cast<std::uint64_t>(sampled.time_since_epoch().count()), .event = sampled, .read = sampled};
   }
   friend bool operator==(const ChainStamp&, const ChainStamp&) = default;
 };
 
-/// The times that follow from one output of the last task. A time is absent if it does not follow from the output.
+/// The times that follow from one output of the last task. A time is absent if the output does not determine it.
 struct ChainSamples {
-  std::optional<Duration> reaction;    // of the first output that answers an event
-  std::optional<Duration> age;         // of the previous output, which this one replaces
-  std::optional<Duration> reduced_age; // of this output
+  std::optional<Duration> reaction;    // the reaction time, if this output is the first to answer an event
+  std::optional<Duration> age;         // the data age of the previous output, which this output replaces
+  std::optional<Duration> reduced_age; // the reduced data age of this output
 };
 
-/// Computes the times of the outputs of the last task.
+/// Computes the reaction times and data ages from the outputs of the last task.
 class ChainEnd {
  public:
-  /// `triggered`: true if events release the first task. If false, events may come at any time, and the worst event
-  /// comes just after a job has read. Events before the first output are not counted.
+  /// `triggered`: true if events release the first task. If false, events may come at any time, and the longest
+  /// reaction time belongs to an event just after a job has read. Events before the first output are not counted.
   explicit ChainEnd(bool triggered) noexcept : triggered_(triggered) {}
 
   ChainSamples output(const ChainStamp& stamp, Instant appears) noexcept {
@@ -64,15 +65,17 @@ class ChainTimes {
  public:
   ChainTimes(std::size_t tasks, bool triggered) : tasks_(tasks), end_(triggered) {}
 
-  /// Reports that a job of the task at index `place` in the chain reads its inputs. `event`: the job's nominal release.
+  /// Reports that a job of the task at index `place` in the chain reads its inputs at `now`. `event`: the job's nominal
+  /// release.
   void reads(std::size_t place, Instant now, Instant event) noexcept {
     if (place == 0) tasks_[0].held = ChainStamp{.job = ++jobs_, .event = event, .read = now};
     else tasks_[place].held = seen(tasks_[place - 1], now);
   }
-  /// Reports that a job of the first task reads input that was sampled at `sampled`. Times then count from `sampled`.
+  /// Reports that a job of the first task reads input that was sampled at `sampled`. The times of this job's data then
+  /// count from `sampled`.
   void reads_sample(Instant sampled) noexcept { tasks_[0].held = ChainStamp::of_sample(sampled); }
-  /// Reports that the outputs of the task's job that read last appear at `appears`. `appears` may be in the future, and
-  /// must be after the task's earlier outputs.
+  /// Reports that the outputs of a job appear at `appears`. The job is the task's job that read last. `appears` may be
+  /// in the future, and must be after the task's earlier outputs.
   ChainSamples writes(std::size_t place, Instant appears) noexcept {
     Task& task = tasks_[place];
     if (!task.held) return {};
