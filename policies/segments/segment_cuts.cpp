@@ -32,15 +32,15 @@ class Boundaries {
 
  private:
   const Layers& layers_;
-  std::vector<Nanos> before_; // the time of all layers before each boundary
+  std::vector<Nanos> before_; // by boundary: the total time of the layers before it
 };
 
-/// Computes the carry within one segment while layers are added to its end. The carry is the maximum number of bytes of
-/// tensors that live at the same time in the segment and cross its beginning or its end.
+/// Computes the carry within one segment while layers are added to the end of the segment. The carry is the maximum
+/// number of bytes of tensors that live at the same time in the segment and cross its beginning or its end.
 ///
-/// A tree of maxima over the layers holds these bytes: each tensor that crosses the beginning or the end is added for
-/// its whole life. Layers behind the segment hold no more bytes than the segment's last layer. So the maximum over all
-/// layers is that of the segment.
+/// How: each tensor that crosses the beginning or the end of the segment adds its bytes to all layers of its life. A
+/// tree of maxima holds the sums. Layers behind the segment have no more bytes than the segment's last layer. So the
+/// maximum over all layers is the maximum over the segment.
 class Carry {
  public:
   explicit Carry(const Layers& layers)
@@ -76,8 +76,8 @@ class Carry {
   }
 
  private:
-  /// Adds `bytes` to all layers in the life of a tensor. Sums are modulo 2^64, since `bytes` may stand for a negative
-  /// number; the sum in a node never becomes negative.
+  /// Adds `bytes` to all layers in the life of a tensor. Sums are modulo 2^64, so that `bytes` can represent a negative
+  /// number. The sum in a node never becomes negative.
   void add(const Tensor& tensor, std::uint64_t bytes) {
     const std::size_t first = std::max<std::size_t>(tensor.first, from_) + leaves_;
     const std::size_t last = tensor.last + leaves_;
@@ -97,34 +97,35 @@ class Carry {
   }
 
   std::size_t leaves_;
-  /// By node: the maximum over its layers, without bytes that were added to nodes above it
+  /// By node: the maximum over the layers below it, without bytes that were added to nodes above it
   std::vector<std::uint64_t> most_;
-  std::vector<std::uint64_t> added_;                  // by node: the bytes added to all of its layers
+  std::vector<std::uint64_t> added_;                  // by node: the bytes added to all layers below it
   std::vector<std::vector<Tensor>> made_, last_read_; // by layer
   std::size_t from_ = 0, end_ = 0;
 };
 
-/// The costs of one choice of cuts for the layers before a boundary; the last cut is at that boundary.
+/// The costs of one choice of cuts between the beginning of the job and a boundary. The last cut is at that boundary.
 struct Label {
   Nanos price = 0;
   std::uint32_t cuts = 0;
   Bytes carry;
   std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, of the last two segments, and so on
   Nanos longest_run = 0;                        // decides between labels of equal costs
-  /// The label before the last segment was added: its boundary, and its index in that boundary's labels
+  /// The label that this label extends by one segment: its boundary, and its index among the labels of that boundary
   std::size_t boundary = 0, index = 0;
 
   [[nodiscard]] auto costs() const { return std::tie(price, cuts, carry, recent); }
 };
 
-/// True if each continuation of `b` is also possible for `a`, at no higher cost.
+/// True if every continuation of `b` is also possible for `a`, at no higher cost. A continuation is a choice of the
+/// later cuts.
 bool dominates(const Label& a, const Label& b) {
   return std::tie(a.price, a.cuts) <= std::tie(b.price, b.cuts) && a.carry <= b.carry &&
          std::ranges::equal(a.recent, b.recent, std::ranges::less_equal{});
 }
 
-/// Adds a label to the labels of one boundary, and removes labels that another label dominates. Among labels with equal
-/// costs, the label with the shorter longest run stays.
+/// Adds a label to the labels of one boundary, and removes labels that another label dominates. If two labels have
+/// equal costs, the label with the shorter longest run stays.
 void keep(std::vector<Label>& labels, const Label& label) {
   if (const auto equal = std::ranges::find(labels, label.costs(), &Label::costs); equal != labels.end()) {
     if (label.longest_run < equal->longest_run) *equal = label;
@@ -135,7 +136,7 @@ void keep(std::vector<Label>& labels, const Label& label) {
   labels.push_back(label);
 }
 
-/// Finds the best cuts as shortest paths over the boundaries, with several costs for each path.
+/// Finds the best cuts as shortest paths over the boundaries. Each path has several costs.
 class Search {
  public:
   /// `tolerance`: the longest allowed run (1 + `launch_ahead` consecutive segments). `price(boundary)` returns the cost
@@ -215,7 +216,7 @@ class Search {
     return layers;
   }
 
-  /// Returns the layers from the last boundary that has a label up to the next allowed cut.
+  /// Returns the layers from the last boundary that the search reached (that has a label) up to the next allowed cut.
   [[nodiscard]] std::vector<std::uint32_t> layers_behind_the_last_way() const {
     std::vector<std::uint32_t> layers;
     std::size_t stop = boundaries_.end();

@@ -1,5 +1,5 @@
 // Cuts the device part of a job into segments. A segment consists of consecutive layers. More urgent jobs may get the
-// device between two segments. Pure; formulas and proofs: proofs/segment-cuts.md.
+// device at a *cut*, the boundary between two segments. Pure; formulas and proofs: proofs/segment-cuts.md.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -24,8 +24,8 @@ struct Tensor {
 /// The layers that a device part executes. Their times add up to at most `longest_time`.
 struct Layers {
   std::vector<Nanos> times;
-  /// By layer, without the last one: the time that a cut behind the layer adds to the segment that ends there.
-  /// `unbounded`: no cut is allowed there.
+  /// By layer, without the last layer: the time that a cut behind the layer adds to the segment that ends there.
+  /// `unbounded`: no cut is allowed behind this layer.
   std::vector<Nanos> overheads;
   std::vector<Tensor> tensors;
   /// The minimum time that is counted for a segment, without its overhead. It does not apply to the last segment.
@@ -37,8 +37,8 @@ using Cuts = std::vector<std::uint32_t>;
 
 /// Returns the time of each segment: at least `Layers::least`, plus the overhead of the cut that ends it.
 [[nodiscard]] std::vector<Nanos> segments_of(const Layers& layers, const Cuts& cuts);
-/// Returns the longest run. A run is 1 + `launch_ahead` consecutive segments, during which no other job can get the
-/// device.
+/// Returns the length of the longest run. A run consists of 1 + `launch_ahead` consecutive segments, during which no
+/// other job can get the device.
 [[nodiscard]] Nanos longest_run(std::span<const Nanos> segments, unsigned launch_ahead);
 
 /// One choice of cuts and its costs.
@@ -46,20 +46,20 @@ struct Segmentation {
   Cuts cuts;
   Nanos overhead = 0; // the overhead of all cuts
   /// The carry: the maximum number of bytes of tensors that cross a cut and live at the same time. Each tensor counts
-  /// for its whole life. No placement of tensors in memory needs less.
+  /// for its whole life. The carry is a lower bound on the memory for these tensors, wherever they are placed.
   Bytes carry;
 };
 
 /// Returns the costs of these cuts.
 [[nodiscard]] Segmentation segmentation_of(const Layers& layers, const Cuts& cuts);
 
-/// The best choices of cuts: for each of them, no other choice has both less overhead and less carry.
+/// The best choices of cuts. For each of them, no other choice has both less overhead and less carry.
 struct CutChoice {
-  /// Sorted by rising overhead, then by rising number of cuts; the carry falls. Empty: no choice is within the
-  /// tolerance.
+  /// Sorted by rising overhead, then by rising number of cuts. The carry falls in this order. Empty: for every choice
+  /// the longest run exceeds the tolerance.
   std::vector<Segmentation> ways;
-  /// Set only if `ways` is empty: the layers that fit into no segment. If each layer fits, the layers from the last
-  /// boundary that cuts can reach up to the next allowed cut.
+  /// Set only if `ways` is empty: the layers that fit into no segment. If each layer fits into a segment: the layers
+  /// from the last boundary that cuts can reach up to the next allowed cut.
   std::vector<std::uint32_t> too_long;
 };
 
@@ -67,22 +67,22 @@ struct CutChoice {
 /// `max_launch_ahead`.
 [[nodiscard]] CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahead);
 
-/// Finds the shortest time that no run has to exceed if the job has at most `segments` >= 1 segments. Returns the
-/// choices of cuts with at most that number of segments whose runs keep that time, by rising number of cuts. There is
+/// Finds the smallest value of the longest run that the job can have with at most `segments` >= 1 segments. Returns the
+/// choices of cuts that reach this value with at most that number of segments, by rising number of cuts. There is
 /// always at least one choice.
 [[nodiscard]] CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead);
 
-/// Returns the longest run between 0 and `longest` for which `tolerated(run)` holds, or nullopt if it does not hold for
-/// 0. If `tolerated` holds for a run, it must hold for every shorter run.
+/// Returns the longest run between 0 and `longest` for which `tolerated(run)` is true, or nullopt if it is false for 0.
+/// If `tolerated` is true for a run, it must be true for every shorter run.
 [[nodiscard]] std::optional<Nanos> max_blocking(Nanos longest, const std::function<bool(Nanos)>& tolerated);
 
 /// The segments of several tasks: their times, by task.
 using SetSegments = std::span<const std::vector<Nanos>>;
 
 /// Cuts the tasks one after the other, from the most urgent to the least urgent. Each task gets the cuts with the least
-/// overhead among those whose longest run is within its tolerance. `tolerance(segments)` returns the longest run that
-/// the next task may have; `segments` are those of the tasks that are already cut. Stops after the first task without
-/// such cuts. Purpose: proofs/segment-cuts.md.
+/// overhead among the cuts whose longest run is within the task's tolerance. `tolerance(segments)` returns the longest
+/// run that the next task may have; `segments` are the segments of the tasks that are already cut. Stops after the
+/// first task that has no such cuts. Purpose: proofs/segment-cuts.md.
 [[nodiscard]] std::vector<CutChoice> cut_set(std::span<const Layers> tasks,
                                              const std::function<Nanos(SetSegments segments)>& tolerance,
                                              unsigned launch_ahead);

@@ -46,7 +46,8 @@ std::vector<StreamLayer> stream_layers(std::span<const Nanos> segments, std::spa
 }
 
 std::uint32_t ring_for(std::span<const StreamLayer> layers, const StreamCosts& costs) {
-  std::vector<std::pair<Nanos, std::uint32_t>> alone; // the time to load each ring and to execute a job with it
+  /// By size of the ring: the time to load the ring and then to execute a job alone
+  std::vector<std::pair<Nanos, std::uint32_t>> alone;
   Nanos least = unbounded;
   for (std::uint32_t ring = 1; ring <= layers.back().end; ++ring) {
     const auto times = stream_times(layers, costs, ring);

@@ -8,11 +8,12 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr std::size_t max_choices = 256; // the choices of resident chunks that are kept after each chunk
+/// The maximum number of partial solutions that the search for resident chunks keeps after each chunk
+constexpr std::size_t max_choices = 256;
 
 std::uint32_t chunks_of(std::span<const StreamLayer> layers) { return layers.empty() ? 0 : layers.back().end; }
 
-/// Returns by chunk the last layer that reads it.
+/// Returns for each chunk the last layer that reads it.
 std::vector<std::uint32_t> last_readers(std::span<const StreamLayer> layers) {
   std::vector<std::uint32_t> readers(chunks_of(layers));
   for (std::uint32_t j = 0; j < layers.size(); ++j)
@@ -25,8 +26,8 @@ Nanos copies(std::uint64_t copied, const StreamCosts& costs) {
   return bounded(Wide{copied} * (Wide{costs.copy} + costs.begin + costs.resume));
 }
 
-/// Returns when a chunk has been loaded into a frame that becomes free at `free`. `landed`: when the previous chunk was
-/// loaded.
+/// Returns the instant at which a chunk has been loaded into a frame that becomes free at `free`. `landed`: the instant
+/// at which the previous chunk was loaded.
 Nanos landing(Nanos landed, Nanos free, const StreamCosts& costs) {
   return bounded(std::max<Wide>(landed, Wide{free} + costs.in_flight + costs.begin) + costs.copy);
 }
@@ -40,25 +41,26 @@ struct Frame {
 };
 
 /// A partial solution of ResidentSearch. The search decides for each chunk, in the order of first use, whether the
-/// chunk is resident or streamed. A choice holds the decisions so far, and the execution up to the current layer.
+/// chunk is resident or streamed. A choice stores the decisions so far, and the execution up to the current layer.
 struct Choice {
   Nanos end = 0;    // the end of the last executed layer
-  Nanos landed = 0; // when the last copied chunk was loaded
+  Nanos landed = 0; // the instant at which the last copied chunk was loaded
   std::vector<std::uint32_t> resident;
   std::vector<Frame> frames; // sorted by age, the oldest chunk first; may have fewer entries than the ring has frames
-  Nanos least = 0;           // a lower bound on the execution time, for all decisions on later chunks
+  Nanos least = 0;           // a lower bound on the execution time, whatever is decided for later chunks
 };
 
-/// Returns a sort key of the k-th newest frame of the ring (0: the newest); earlier free means smaller. The frame is
-/// free when its last reader, a layer, has ended. Frames whose last reader has ended come first, in the order of these
-/// ends. The other frames follow in the order of their last readers. A frame that does not exist gets the smallest key.
+/// Returns a sort key of the k-th newest frame of the ring (0: the newest). A smaller key means that the frame becomes
+/// free earlier. A frame becomes free when the last layer that reads its chunk has ended. Frames whose last reader has
+/// ended come first, in the order of these ends. The other frames follow in the order of their last readers. A frame
+/// that does not exist gets the smallest key.
 std::pair<std::uint32_t, Nanos> newest(const Choice& choice, std::size_t k) {
   if (k >= choice.frames.size()) return {0, -1};
   const Frame& frame = choice.frames[choice.frames.size() - 1 - k];
   return frame.free < unbounded ? std::pair{0U, frame.free} : std::pair{frame.reader + 1, Nanos{0}};
 }
 
-/// True if `a` is no worse than `b` for all decisions on later chunks.
+/// True if `a` leads to no longer execution than `b`, whatever is decided for later chunks.
 bool dominates(const Choice& a, const Choice& b) {
   if (a.end > b.end || a.landed > b.landed || a.resident.size() > b.resident.size()) return false;
   for (std::size_t k = 0; k < a.frames.size(); ++k)
@@ -109,8 +111,8 @@ class ResidentSearch {
     keep_best(std::move(next));
   }
 
-  /// Streams the chunk: assigns a frame of the ring to it. Returns false if later layers still have to read the chunks
-  /// in all frames.
+  /// Streams the chunk: assigns a frame of the ring to it. Returns false if no frame is available, since later layers
+  /// still have to read the chunks in all frames.
   bool stream(Choice& choice, std::uint32_t chunk) const {
     if (choice.frames.size() == ring_) {
       if (ring_ == 0 || choice.frames.front().free == unbounded) return false;
@@ -127,8 +129,8 @@ class ResidentSearch {
       if (frame.reader == layer) frame.free = choice.end;
   }
 
-  /// Returns a lower bound on the execution time. For the bound, every frame is free at once, and the chunks that need
-  /// no copy come first.
+  /// Returns a lower bound on the execution time. The bound assumes that every frame is free at once, and that the
+  /// chunks without a copy (resident or in the ring from the beginning) come first.
   [[nodiscard]] Nanos least(std::uint32_t layer, std::uint32_t chunk, const Choice& choice) const {
     const std::size_t spared = chunk + (resident_ - choice.resident.size()) + (ring_ - choice.frames.size());
     Wide most = Wide{std::max(choice.end, choice.landed)} + rest_[layer];
@@ -157,7 +159,7 @@ class ResidentSearch {
   std::vector<std::uint32_t> readers_;
   std::vector<Nanos> rest_; // by layer: the time of this layer and all later ones
   std::vector<Choice> choices_;
-  Nanos dropped_ = unbounded; // the smallest bound of the choices that were dropped although they may be better
+  Nanos dropped_ = unbounded; // the smallest lower bound among choices that were dropped although they may be better
 };
 
 } // namespace
