@@ -3,19 +3,20 @@
 namespace rtexec::policies {
 namespace {
 
-/// After each `timeout` steps, the search of analyse_demand() examines one instant ahead of its turn.
+/// After each `timeout` steps, the search of analyse_demand() also examines the next relative deadline, earlier than
+/// its order requires.
 constexpr int timeout = 16;
 
-/// No sum of demand reaches this value.
+/// An upper limit: every sum of demand is below this value.
 constexpr Wide any_demand = Wide{1} << 126;
 
-/// One way to charge the jobs of all tasks. A demand bound with these charges is sound for intervals shorter than
-/// `below`.
+/// One set of charges (costs of jobs in the analysis) for the jobs of all tasks. The demand that these charges give is
+/// a sound bound for intervals shorter than `below`.
 struct Way {
   struct Charge {
     Nanos cost = 0;     // for each job that is due in the interval
     Nanos blocking = 0; // the blocking by a job that is due later
-    Nanos tail = 0;     // the largest tail of all tasks with due jobs is added once
+    Nanos tail = 0;     // C - gamma (overlap.hpp); the largest tail of all tasks with due jobs is added once
   };
   std::vector<Charge> tasks;
   Nanos background = 0; // the blocking that counts in every interval
@@ -29,8 +30,8 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
   return first;
 }
 
-/// Returns the charges for intervals in which only jobs without a load are due. Such jobs bypass jobs that load chunks,
-/// so that no load delays them.
+/// Returns the charges for intervals in which only jobs without a load are due. Such jobs bypass (begin before) staged
+/// jobs that load chunks. So no load delays them.
 Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   const Nanos background = std::max(others.background.execution, others.below.run);
   Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
@@ -39,8 +40,9 @@ Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   return way;
 }
 
-/// Returns the charges for loads that overlap executions, one for each value of lambda (overlap.hpp). `rests`: a task
-/// that executes no job when the interval begins. `below`: the charges are valid for shorter intervals only.
+/// Returns the charges for loads that overlap executions, one `Way` for each value of lambda (overlap.hpp). `rests`: a
+/// task that executes no job when the interval begins. `below`: the charges are valid only for intervals shorter than
+/// this.
 std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
                             std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
   std::vector<DevicePart> parts;
@@ -56,7 +58,7 @@ std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surrounding
 }
 
 /// Returns the charges for intervals so short that only jobs of one task are due. When such an interval begins, no job
-/// of that task executes: the job would end by its deadline, before the next job is requested.
+/// of that task executes: this job would end by its deadline, before the next job is requested.
 std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
   const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
   Nanos second = unbounded;
@@ -83,7 +85,8 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
   return result;
 }
 
-/// Computes h(t). For each t, h(t) is the smallest value over all ways (Way) to charge jobs.
+/// Computes h(t), the bound on the work in an interval of length t (Demand). Several sets of charges (Way) bound this
+/// work. h(t) is the smallest of their bounds.
 class DeviceDemand {
  public:
   DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
@@ -108,8 +111,8 @@ class DeviceDemand {
     return *least;
   }
 
-  /// Returns a bound on the busy periods, in which some real-time job is pending at every instant. Returns `unbounded`
-  /// if no bound is found after a few steps.
+  /// Returns a bound on the longest busy period, in which some real-time job is pending at every instant. Returns
+  /// `unbounded` if no bound is found after a few steps.
   Nanos busy_period() const {
     constexpr int few_steps = 1000;
     const Way* way = lightest();
@@ -130,18 +133,20 @@ class DeviceDemand {
     return found.settled ? bounded(Wide{found.value} + tail) : unbounded;
   }
 
-  /// Returns the most by which h may decrease when t grows: h(t') <= max(h(t), demand(t) + rise) for all t' < t. h
-  /// decreases if a job that is not yet due blocks for longer than it demands once it is due.
+  /// Returns a bound on the decrease of h when t grows: h(t') <= max(h(t), demand(t) + rise) for all t' < t. h
+  /// decreases if a job blocks for a longer time before it is due than the time that it demands when it is due.
   Nanos rise() const {
     Nanos rise = 0;
     for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
     return rise;
   }
 
-  /// Returns an instant after which t - h(t) >= `slack`. The result is valid for all t after the largest relative
-  /// deadline; nullopt: there is no such instant. If the charges of one way (Way) have utilisation U < 1, h(t) is at
-  /// most U t + sum ((T - d) C / T) + work that comes once. d: deadline; T: period; C: cost. Each task of a more urgent
-  /// class adds at most (h(t) + J) / T + 1 jobs; J is its jitter.
+  /// Returns an instant after which t - h(t) >= `slack`, or nullopt if there is no such instant. The result is valid
+  /// for all t after the largest relative deadline.
+  ///
+  /// How: if the charges of one `Way` have utilisation U < 1, then h(t) <= U t + sum ((T - d) C / T) + work that comes
+  /// once. d: deadline; T: period; C: cost. Each task of a more urgent class adds at most (h(t) + J) / T + 1 jobs; J is
+  /// its jitter.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {
@@ -173,14 +178,14 @@ class DeviceDemand {
     return work;
   }
 
-  /// Returns the work of more urgent classes until that work and `own` are done. If the total exceeds `instant`, the
-  /// result is only a part of the work.
+  /// Returns the work of more urgent classes in a time in which this work and `own` are done. If the total exceeds
+  /// `instant`, the result is only a part of the work.
   Wide above(Nanos own, Nanos instant) const {
     return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
   }
 
-  /// Returns the way to charge jobs with the least utilisation, among those valid for intervals of any length. Returns
-  /// null if the device is overloaded.
+  /// Returns the charges with the least utilisation, among the charges that are valid for intervals of any length.
+  /// Returns null if the device is overloaded.
   const Way* lightest() const {
     const Way* lightest = nullptr;
     Nanos least = 0;
@@ -201,7 +206,8 @@ class DeviceDemand {
   std::vector<Way> ways_;
 };
 
-/// Returns the last instant before `bound` at which a job is due; 0 if there is none.
+/// Returns the last instant before `bound` at which a job is due if all tasks release a job at 0; 0 if there is no such
+/// instant.
 Nanos step_before(std::span<const DemandTask> tasks, Nanos bound) {
   Nanos last = 0;
   for (const DemandTask& task : tasks)
@@ -218,7 +224,8 @@ Nanos deadline_before(std::span<const DemandTask> tasks, Nanos bound) {
   return last;
 }
 
-/// Limits h(t) by the busy period: all jobs that are due in an interval end at most `busy` after it begins.
+/// Limits h(t) by the longest busy period `busy`: all jobs that are due in an interval end at most `busy` after it
+/// begins.
 Demand within(Demand demand, Wide busy) {
   demand.blocking = static_cast<Nanos>(std::min<Wide>(demand.blocking, busy));
   demand.demand = std::min(demand.demand, busy - demand.blocking);
@@ -226,8 +233,8 @@ Demand within(Demand demand, Wide busy) {
   return demand;
 }
 
-/// Returns the demand of a device part that is longer than its own deadline, or nullopt if there is none. If there is
-/// such a part, no search is needed.
+/// Returns the demand of a device part that is longer than its own deadline, or nullopt if no device part is. If a
+/// device part is longer, no search is needed.
 std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
   std::optional<Demand> worst;
   for (const DemandTask& task : tasks) {
@@ -276,8 +283,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   if (highest >= unbounded) return analysis;
 
   // Let s be the smallest slack found so far, and h' the maximum of h up to t. Then the slack is at least s for all
-  // instants from h' + s up to t, so the search continues below h' + s. If the search advances slowly, it examines the
-  // next relative deadline ahead of its turn.
+  // instants from h' + s up to t, so the search continues below h' + s. If the search advances slowly, it also examines
+  // the next relative deadline, earlier than its order requires.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;
@@ -294,7 +301,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % timeout == timeout - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
-    // Instants with the same slack as the deadline that was examined ahead are not skipped.
+    // `least` is at most 1 above the slack of the deadline that was examined early, so that the search does not skip
+    // instants with the same slack.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;

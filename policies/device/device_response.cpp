@@ -3,7 +3,7 @@
 namespace rtexec::policies {
 namespace {
 
-/// Returns the length of the longest interval in which the device is busy with `own` and more urgent work.
+/// Returns the length of the longest interval in which the device is busy with jobs of `own` and more urgent work.
 FixedPoint busy_period(const Load& own, std::span<const Load> higher, std::span<const Load> above, Nanos blocking,
                        Nanos first_jobs) {
   return least_fixed_point(std::min(blocking + own.cost + first_jobs, unbounded), unbounded, [&](Nanos length) {
@@ -20,14 +20,14 @@ Wide work_until(Nanos start, std::span<const Load> loads) {
   return work;
 }
 
-/// Returns when a job begins. Before that, other work takes `once`, and more urgent jobs execute. `from`: where the
-/// iteration starts; it must not exceed the result.
+/// Returns the instant at which a job begins. Before that, `once` is the work that occurs once, and more urgent jobs
+/// execute. `from`: where the iteration starts; it must not exceed the result.
 FixedPoint start_after(Wide once, std::span<const Load> higher, std::span<const Load> above, Nanos from, Nanos limit) {
   return least_fixed_point(from, limit,
                            [&](Nanos start) { return once + work_until(start, higher) + work_until(start, above); });
 }
 
-/// Returns the sum of the costs of one job of each load. Every window in which a job waits contains at least these
+/// Returns the sum of the costs of one job of each load. Every interval in which a job waits contains at least these
 /// jobs.
 Nanos first_jobs_of(std::span<const Load> higher) {
   Wide sum = 0;

@@ -16,7 +16,7 @@ void conclude(DeviceVerdict& verdict, Nanos left, Nanos right) {
   verdict.proved = left <= right;
 }
 
-/// The times and the blocking of the jobs of a set, if swap-out, swap-in and execution of a job follow each other.
+/// The times and the blocking of the jobs of a set in which swap-out, swap-in and execution of a job follow each other.
 struct SerialJobs {
   SerialJobs(const DeviceSet& set, const Volumes& volumes) : blocking(set.rule, 0) {
     const SwapCharges swap(set, volumes);
@@ -62,7 +62,7 @@ std::vector<std::size_t> by_deadline(const DeviceSet& set) {
 void baker(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const SerialJobs jobs(set, volumes);
   const std::vector<std::size_t> order = by_deadline(set);
-  // By position in `order`: the longest blocking by this task and later ones
+  // By index in `order`: the longest blocking by this task and the tasks after it
   std::vector<Nanos> longest(order.size() + 1, 0);
   std::vector<std::optional<std::size_t>> by(order.size() + 1);
   for (std::size_t i = 0; i < set.tasks.size(); ++i)
@@ -124,7 +124,7 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-/// Returns the device parts as the rule `pipelined` charges them.
+/// Returns the device parts with the charges of the rule `pipelined`.
 std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
   const SwapCharges swap(set, volumes);
   const std::uint64_t frames = swap.total() - set.overflow;
@@ -186,7 +186,8 @@ void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verd
 
 // ---- response times ----
 
-/// Adds the response of one task to the verdict. The verdict keeps the response with the least slack.
+/// Adds the response of one task to the verdict. The numbers of the verdict are those of the response with the least
+/// slack.
 void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found,
                 Nanos blocking) {
   verdict.proved = verdict.proved && found.settled && found.from_release <= timing.deadline;
@@ -221,10 +222,10 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
   }
 }
 
-/// For a set with more tasks than this, only the charges with the least utilisation are examined
+/// If a set has more tasks than this, only the charges with the least utilisation are examined
 constexpr std::size_t many = 64;
 
-/// The charges for one value of lambda (overlap.hpp), for the tasks examined so far.
+/// The charges for one value of lambda (overlap.hpp), for the tasks that have been examined so far.
 struct Charging {
   std::vector<Load> higher;    // loads of the more urgent tasks
   double share = 0;            // the share of the device that the loads in `higher` take

@@ -1,5 +1,6 @@
-// Tests of the device alone, for comparison: the verdict of each test on the same set, each with the swap volumes that
-// suit it best. Formulas, proofs and the scheduler that each test assumes: proofs/. Set-up only: allocates.
+// Tests of the device alone, for comparison. Each test returns its verdict on the same set, with the swap volumes
+// (numbers of swapped chunks) that suit the test best. Formulas, proofs and the scheduler that each test assumes:
+// proofs/. Set-up only: allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -22,19 +23,22 @@ using DeviceTest = AdmissionTest;
 struct DeviceVerdict {
   DeviceTest test{};
   bool proved = false;
-  Volumes volumes{}; // the swap volumes that are proved, or that come closest to a proof; empty: no swap volumes fit
+  /// The swap volumes that are proved or, if none are proved, that leave the largest slack; empty: no swap volumes fit
+  Volumes volumes{};
   std::optional<std::size_t> limiting{}; // the task with the least slack
-  std::optional<std::size_t> blocker{};  // the task that blocks; absent: no task, or several together
+  /// The task that blocks; absent: no task blocks, or several tasks together block
+  std::optional<std::size_t> blocker{};
   // The inequality `left <= right` at the tightest instant or task. In theorem1 and baker, both sides are shares of one
   // second.
   Nanos left = 0;
   Nanos right = 0;
   Nanos demand = 0;   // the part of `left` that is demand of jobs
   Nanos blocking = 0; // the part of `left` that is blocking by work that began earlier
-  /// The meaning depends on the test. theorem1 (RT-Swap, Theorem 1): the shortest period. baker, and response times
-  /// (static priority): the deadline of the tightest task. Demand (EDF): the length of the tightest interval
+  /// The meaning depends on the test. theorem1 (RT-Swap, Theorem 1): the shortest period. baker, and tests of response
+  /// times (static priority): the deadline of the tightest task. Tests of demand (EDF): the length of the tightest
+  /// interval
   Nanos instant = 0;
-  Nanos slack = 0; // how much longer the blocking could be
+  Nanos slack = 0; // by how much longer the blocking could be at most
   /// Bounds on the responses, by task, if demand, rta or pipelined proves the set; 0 for best-effort tasks
   std::vector<Nanos> responses{};
 };

@@ -12,9 +12,9 @@ constexpr std::size_t max_charges = 4096; // the approximate limit on computed c
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t max_lambdas = 64;
 
-/// Returns the values of lambda to examine (letters: overlap.hpp): 0, every C - delay, and every o up to the longest C.
+/// Returns the values of lambda to examine (letters: overlap.hpp): 0, each C - delay, and each o up to the longest C.
 /// Between these values, charges are linear in lambda, so no other value gives a smaller sum. If there are too many
-/// values, returns only some of them: the charges for each value are sound.
+/// values, returns only some of them. This is safe, since the charges for each value are sound.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;
@@ -58,7 +58,7 @@ std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart backgrou
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
   if (tasks == 1) rests = 0;
-  // One best-effort job can execute while another best-effort job is staged
+  // While one best-effort job executes, another best-effort job can be staged. So two parts are added
   if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
   for (const Nanos lambda : lambdas(parts)) {
     Overlap& added = list.emplace_back(overlap(parts, below, rests, lambda));

@@ -15,14 +15,14 @@ namespace {
 
 constexpr unsigned top_class = 0;
 constexpr unsigned first_level = 1;
-/// The resolution of limits on blocking, in ns: limits that differ by less than this lead to the same cuts.
+/// The resolution of limits on blocking, in ns. Limits that differ by less than this lead to the same cuts.
 constexpr Nanos step = 1'000;
 
 using Times = std::vector<Nanos>;
 
 // ---- the times of one choice ----
 
-/// Returns the largest swap volume (in chunks) of the other tasks on the same level.
+/// Returns the largest swap volume (in chunks) of the other tasks in the same class.
 std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
   std::uint32_t largest = 0;
   for (std::size_t j = 0; j < preemption.volumes.size(); ++j)
@@ -86,8 +86,8 @@ struct Verdict {
   double lateness = 0; // the sum over tasks of (lateness / deadline), plus 1 for an overloaded device
 };
 
-/// Returns the slacks of the real-time tasks as the tests compute them. Sets `verdict`; its lateness does not yet
-/// include the lateness of tasks.
+/// Returns the slacks of the real-time tasks as the tests compute them. Sets `verdict`, except for the lateness of
+/// tasks, which is added later.
 std::vector<Nanos> slacks_of(const SegmentedAnalysis& analysis, std::span<const SegmentedTask> tasks, Order order,
                              Verdict& verdict) {
   if (order == Order::edf) {
@@ -121,7 +121,7 @@ Verdict verdict_of(const SegmentedSet& set, Order order) {
 // ---- cuts ----
 
 /// Cuts all tasks into the longest segments that the top-class tasks allow. No run (1 + launch_ahead consecutive
-/// segments) is longer than `longest`, unless single layers are longer.
+/// segments) is longer than `longest`, unless a task cut behind every layer already has a longer run.
 class Cutter {
  public:
   Cutter(const LayeredSet& set, Order order, const std::vector<unsigned>& classes, Nanos longest)
@@ -134,7 +134,7 @@ class Cutter {
     top_class_ = static_cast<std::size_t>(std::ranges::count(classes, top_class));
   }
 
-  /// Returns the cuts by task, or nullopt if a task cannot be cut within these limits.
+  /// Returns the cuts by task, or nullopt if a task cannot be cut into runs that are short enough.
   [[nodiscard]] std::optional<std::vector<Segmentation>> cut() {
     std::vector<Layers> layers;
     for (const std::size_t i : urgency_) layers.push_back(to_cut(i));
@@ -149,8 +149,8 @@ class Cutter {
   }
 
  private:
-  /// Returns the layers of a task to cut. A task with given cuts is represented by one layer. The layer's time is that
-  /// of the whole task with the overhead of its cuts.
+  /// Returns the layers of a task to cut. If the user sets the cuts of the task, the result is one layer. Its time is
+  /// the time of the whole task with the overhead of these cuts.
   [[nodiscard]] Layers to_cut(std::size_t task) const {
     const LayeredTask& layered = set_.tasks[task];
     if (!layered.given) return layered.layers;
@@ -187,7 +187,7 @@ class Cutter {
     return !most ? 0 : *most == longest / step ? unbounded : *most * step;
   }
 
-  /// Returns the longest run of a task that is cut behind each layer that allows a cut.
+  /// Returns the longest run of a task that is cut at every allowed position.
   [[nodiscard]] Nanos shortest_run(std::size_t task) const {
     const Layers& layers = set_.tasks[task].layers;
     Nanos longest = 0;
@@ -209,8 +209,8 @@ class Cutter {
 // ---- classes, volumes and the longest run ----
 
 /// Searches for a choice of classes, swap volumes and cuts. In the first choices, the most urgent tasks are in the top
-/// class. The other tasks are all on one level, or each on its own level. From the best of these choices the search
-/// continues by single changes that reduce lateness.
+/// class. The other tasks are all on one level, or each task has a level of its own. From the best of these choices the
+/// search hill-climbs by single changes that reduce lateness.
 class Search {
  public:
   Search(const LayeredSet& set, Order order) : set_(set), order_(order) {
@@ -280,8 +280,8 @@ class Search {
     }
   }
 
-  /// Returns how many of the most urgent tasks are in the top class in each of the first choices. The first number is
-  /// that of the tasks that would be late if the longest job of the set executed before them.
+  /// Returns for each of the first choices the number of most urgent tasks that are in the top class. The first number
+  /// counts the tasks that would be late if the longest job of the set executed before them.
   [[nodiscard]] std::vector<std::size_t> top_class_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);
@@ -307,7 +307,7 @@ class Search {
     return tidy(std::move(classes));
   }
 
-  /// Renumbers the levels so that none is empty, unless the user sets classes. Moves best-effort tasks to the last
+  /// Renumbers the levels so that no level is empty, unless the user sets classes. Moves best-effort tasks to the last
   /// level.
   [[nodiscard]] std::vector<unsigned> tidy(std::vector<unsigned> classes) const {
     std::vector<unsigned> levels;
@@ -328,7 +328,7 @@ class Search {
   }
 
   /// Returns several choices of swap volumes that fit, that is, leave enough frames. Each choice swaps as few chunks as
-  /// possible, under a different limit on the swapped chunks of one task.
+  /// possible under an upper limit on the swap volume of each task. The limits of the choices differ.
   [[nodiscard]] std::vector<Volumes> volumes_with(const std::vector<unsigned>& classes) const {
     std::vector<Volumes> found;
     const std::uint32_t largest = std::ranges::max(set_.device.tasks, {}, &DeviceTask::most).most;
@@ -373,8 +373,8 @@ class Search {
     return true;
   }
 
-  /// Returns the lateness of a choice. Keeps its verdict if it is the best so far. Returns nullopt if the tasks cannot
-  /// be cut within the choice's longest run.
+  /// Returns the lateness of a choice. Stores its verdict if it is the best verdict so far. Returns nullopt if the
+  /// tasks cannot be cut within the choice's longest run.
   [[nodiscard]] std::optional<double> lateness_of(const Choice& choice) {
     const auto& cuts = cuts_of(choice);
     if (!cuts) return std::nullopt;
@@ -396,7 +396,8 @@ class Search {
     return found->second;
   }
 
-  /// Replaces the current choice by `choice` if `choice` is less late, or proved. Returns true if it was replaced.
+  /// Examines `choice`. Replaces the current choice by it if it has less lateness or is proved. Returns true if it was
+  /// replaced.
   [[nodiscard]] bool goes_to(Choice choice) {
     if (left_ == 0 || proved()) return false;
     --left_;
@@ -425,8 +426,8 @@ class Search {
     return choice;
   }
 
-  /// Returns the current choice with the task on a new level `level`. The present levels from `level` on move down by
-  /// one.
+  /// Returns the current choice with the task alone on a new level with number `level`. The present levels from `level`
+  /// on get numbers that are higher by one.
   [[nodiscard]] Choice with_level(std::size_t task, unsigned level) const {
     Choice choice = at_;
     for (unsigned& each : choice.classes)
@@ -436,8 +437,8 @@ class Search {
     return choice;
   }
 
-  /// Moves chunks between two tasks, or adds or removes chunks of one task, if that reduces lateness. Returns true if a
-  /// change was made.
+  /// Moves chunks between two tasks, or adds or removes chunks of one task, if that reduces lateness. Returns true if
+  /// it made a change.
   [[nodiscard]] bool move_chunks() {
     if (set_.device.overflow == 0) return false;
     const std::size_t none = set_.tasks.size();
@@ -477,7 +478,7 @@ class Search {
   Order order_;
   Levels levels_ = Levels::one;
   std::vector<std::size_t> by_urgency_; // real-time tasks by deadline; under static priority in the order of the set
-  bool given_ = false;                  // true if the user sets the class of some task
+  bool given_ = false;                  // true if the user sets the class of at least one task
   std::size_t left_ = 0;                // the number of choices that may still be examined
   /// The cuts, by the set of top-class tasks and the longest run.
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;

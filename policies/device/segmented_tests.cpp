@@ -92,7 +92,7 @@ DeviceResponse SegmentedAnalysis::top_class_response(std::size_t task) const {
 }
 
 /// Returns the response of a task of a level. If neither this task nor a more urgent task of the level loads chunks,
-/// loads of the level have no effect.
+/// loads of the level do not affect the response.
 DeviceResponse SegmentedAnalysis::level_response(std::size_t task) const {
   const SegmentedTask& own = set_.tasks[task];
   const Surroundings others = surroundings(own.device_class);

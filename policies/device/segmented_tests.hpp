@@ -1,7 +1,8 @@
-// Tests of a device whose jobs are cut into segments and whose tasks are in classes, under the rule `segmented`. Class
-// 0 is the top class: its jobs swap nothing, and take the device at the next end of a segment, whichever job executes.
-// Classes 1, 2, .. are levels. Each level follows the rule `pipelined` (loads during executions) on its own, and an
-// unfinished job of one level stops all lower levels. Formulas and proofs: proofs/segmented.md. Set-up only: allocates.
+// Tests of a device whose jobs are cut into segments and whose tasks are in preemption classes, under the rule
+// `segmented`. Class 0 is the top class: its jobs swap no chunks, and take the device at the next end of a segment,
+// whichever job executes. Classes 1, 2, .. are levels. Each level on its own follows the rule `pipelined` (loads during
+// executions), and an unfinished job of one level stops all lower levels. Formulas and proofs: proofs/segmented.md.
+// Set-up only: allocates.
 #pragma once
 
 #include "policies/device/device_demand.hpp"
@@ -12,13 +13,14 @@
 
 namespace rtexec::policies {
 
-/// A task. Its times are those of one job, including every charge.
+/// A task. Its times are the times of one job, including every charge (overhead that the analysis adds).
 struct SegmentedTask {
   DemandTask part{};         // `cost`: the sum of all segments; `blocking` is not used; class 0 has no load
   unsigned device_class = 1; // 0: the top class; 1, 2, ..: levels, the most urgent first
-  Nanos run = 0;             // the longest run of segments between two points at which other jobs can go first
-  Nanos last = 0;            // the last segment
-  Nanos restore = 0; // the time to reload the chunks that its load evicts, once for each lower level; 0: it has no load
+  /// The longest sequence of segments between two points at which other jobs can take the device
+  Nanos run = 0;
+  Nanos last = 0;    // the last segment
+  Nanos restore = 0; // the time to reload the chunks that its load evicts, once per lower level; 0: it has no load
 };
 
 struct SegmentedSet {
@@ -32,11 +34,12 @@ class SegmentedAnalysis {
  public:
   explicit SegmentedAnalysis(SegmentedSet set);
 
-  /// Returns the time that one job of `task` costs a less urgent class: its time on the device, the time of its loads
-  /// on the copy engines, and the time to reload the chunks that it evicts.
+  /// Returns the time that one job of `task` costs the less urgent class `device_class`: its time on the device, the
+  /// time of its loads on the copy engines, and the time to reload the chunks that it evicts.
   [[nodiscard]] Nanos hold(std::size_t task, unsigned device_class) const;
 
-  /// Analyses the set with EDF within each class. Returns the tightest result of all classes, and the slack by task.
+  /// Analyses the set with EDF within each class. Returns the result of the class with the least slack, and the slack
+  /// by task.
   [[nodiscard]] DemandAnalysis demand() const;
 
   /// Analyses the set with static priority within each class. Returns the response of `task`. Stops when the response

@@ -1,5 +1,6 @@
-// Inequalities, blocking terms and conditions for a device that swaps, as functions of times only. Tests, charges and
-// searches use them. Formulas and proofs: proofs/serial-and-rt-swap.md. Allocates nothing.
+// Inequalities, blocking terms and conditions for a device that swaps, as functions of times and numbers of chunks.
+// Tests, charges and searches use them. Formulas and proofs: proofs/serial-and-rt-swap.md, volumes.md. Allocates
+// nothing.
 #pragma once
 
 #include "policies/exact_arithmetic.hpp"
@@ -37,28 +38,29 @@ struct LongestExecutions {
 // ---- blocking ----
 
 /// Computes blocking: the time of work that began earlier and cannot be stopped. Valid for rules under which chunks do
-/// not move during executions. All jobs must be added before the blocking is computed.
+/// not move during executions. All jobs must be added with add() before the blocking is computed.
 class SwapBlocking {
  public:
-  /// `uncharged`: the time of moves in a busy period that are not in the charge of any job (SwapCharges::uncharged).
+  /// `uncharged`: the time of moves in a busy period that the charge of no job includes (SwapCharges::uncharged).
   constexpr SwapBlocking(SwapRule rule, Nanos uncharged) : rule_(rule), uncharged_(uncharged) {}
   constexpr void add(const JobTimes& job) {
     executions_.add(job.execution);
     swaps_ = swaps_ || job.swaps;
     longest_ = std::max(longest_, Wide{job.in} + job.execution);
   }
-  /// Returns the blocking by one less urgent job. Under `serial` it is the maximum of the job's swap-out, and its
-  /// execution plus the longer of its swap-in and any other execution. Under `rt_swap` it is 0, since once() includes
-  /// it.
+  /// Returns the blocking by one less urgent job. Under `serial` it is the larger of two times: the job's swap-out; and
+  /// its execution plus the longer of its swap-in and the longest other execution. Under `rt_swap` it is 0, since
+  /// once() includes this blocking.
   [[nodiscard]] constexpr Nanos by(const JobTimes& job) const {
     if (rule_ == SwapRule::rt_swap) return 0;
     if (!job.swaps) return job.execution;
     const Nanos beside = std::max(job.in, executions_.beside(job.execution));
     return bounded(std::max<Wide>(job.out, Wide{beside} + job.execution));
   }
-  /// Returns the blocking that counts in every interval, whichever jobs block. Under `rt_swap` it is max(longest
-  /// swap-in plus its execution, the two longest executions) plus `uncharged`. The maximum covers work that is under
-  /// way when a busy period begins. Under other rules the result is `uncharged`.
+  /// Returns the blocking that counts in every interval, whichever jobs block. Under `rt_swap` it is the sum of
+  /// `uncharged` and the larger of two times: the longest swap-in with execution of one job; and the two longest
+  /// executions together. These times cover work in progress when a busy period begins. Under other rules the result is
+  /// `uncharged`.
   [[nodiscard]] constexpr Nanos once() const {
     if (rule_ != SwapRule::rt_swap) return uncharged_;
     return bounded((swaps_ ? std::max(longest_, executions_.both()) : longest_) + uncharged_);
@@ -81,8 +83,9 @@ class SwapBlocking {
   return bounded((work * second + period - 1) / period);
 }
 
-/// Returns `share` (nanoseconds per second) of `period`, rounded down. `share` is what the demand of jobs leaves of the
-/// device. If that demand exceeds the device's time, `share` and the result are negative.
+/// Returns the part of `period` that `share` (nanoseconds per second) represents, rounded down. `share` is the time of
+/// the device that the demand of jobs leaves. It is negative if that demand exceeds the device's time; then the result
+/// is negative too.
 [[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
   const Wide scaled = Wide{share} * period;
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
@@ -110,15 +113,16 @@ class Theorem1 {
   [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // a task with min T
   [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); }  // C_max1 + C_max2
   [[nodiscard]] constexpr Nanos blocking() const { return bounded(std::max(blocking_, executions_.both())); }
-  /// Returns the task that blocks; nullopt: the two longest executions block.
+  /// Returns the task whose job causes the blocking B_max; nullopt: the two longest executions cause it.
   [[nodiscard]] constexpr std::optional<std::size_t> blocker() const {
     return executions_.both() > blocking_ ? std::nullopt : blocker_;
   }
-  [[nodiscard]] constexpr Nanos demand() const { return bounded(jobs_ * shortest_ / second); } // of jobs, in min T
+  /// Demand of jobs in min T
+  [[nodiscard]] constexpr Nanos demand() const { return bounded(jobs_ * shortest_ / second); }
   /// Returns the left side of Eq. (3) of RT-Swap (see the class comment), in nanoseconds per second.
   [[nodiscard]] constexpr Nanos left() const { return bounded(jobs_ + share_of(blocking(), shortest_)); }
   [[nodiscard]] constexpr bool holds() const { return left() <= second; }
-  /// Returns the time in min T that remains for blocking after the demand of jobs.
+  /// Returns the time in min T that the demand of jobs leaves for blocking.
   [[nodiscard]] constexpr Nanos room() const { return time_in(second - bounded(jobs_), shortest_); }
 
  private:
@@ -150,16 +154,16 @@ struct LargestVolumes {
   [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
 };
 
-/// Returns the most by which a load may end later because it runs during the execution of a job. The frames of that job
-/// become free only at its end. `own`: the number of chunks of the job, at most `frames`. `others`: the largest number
-/// of chunks of a concurrent load. `alpha`: the time that each chunk adds to a load.
+/// Returns the longest time by which the execution of a job delays a concurrent load. The frames (physical chunks) of
+/// that job become free only at its end. `own`: the number of chunks of the job, at most `frames`. `others`: the
+/// largest number of chunks of a concurrent load. `alpha`: the time that each chunk adds to a load.
 [[nodiscard]] constexpr Nanos load_delay(Nanos execution, std::uint64_t own, std::uint64_t others, std::uint64_t frames,
                                          Nanos alpha) {
   if (own == 0 || own + others <= frames) return 0;
   return static_cast<Nanos>(std::max<Wide>(Wide{execution} - Wide{alpha} * (frames - own), 0));
 }
 
-/// Returns the number of frames whose load takes at least as long as the execution of the job: ceil(execution / alpha).
+/// Returns the number of frames whose load takes at least as long as the execution of a job: ceil(execution / alpha).
 /// The result may exceed the number of frames of the device.
 [[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
   if (execution == 0) return 0;
@@ -171,7 +175,8 @@ struct LargestVolumes {
 /// Checks condition (M) of proofs/volumes.md: for each task k that swaps, x_k + max of the others' x <= F, or C_k <=
 /// alpha (F - x_k). If (M) holds, no job delays a concurrent load. x_k is the swap volume of task k (its number of
 /// swapped chunks), F the number of frames, C_k the execution, and alpha the time that each chunk adds to a load.
-/// `volume(k)` returns x_k; `beside(k)` returns ceil(C_k / alpha). Returns the first k for which (M) fails.
+/// `volume(k)` must return x_k; `beside(k)` must return ceil(C_k / alpha). Returns the first k for which (M) fails, or
+/// nullopt.
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {
   LargestVolumes volumes;
@@ -184,7 +189,7 @@ struct LargestVolumes {
 }
 
 /// Returns the largest swap volume with which a task meets condition (M) of without_load_room(), if no other task's
-/// volume exceeds `highest`. `beside`: ceil(C / alpha) of the task, with its execution C.
+/// volume exceeds `highest`. `beside`: ceil(C / alpha), where C is the execution of the task.
 [[nodiscard]] constexpr std::uint64_t max_with_load_room(std::uint64_t frames, std::uint64_t highest,
                                                          std::uint64_t beside) {
   return frames - std::min({frames, beside, highest});

@@ -8,7 +8,7 @@
 namespace rtexec::policies {
 namespace {
 
-constexpr Wide operations = 3; // the number of swap-outs for each job that is loaded
+constexpr Wide operations = 3; // the number of swap-outs that the charge of each loaded job includes
 
 std::vector<std::uint32_t> volumes_of(const Plan& plan) {
   std::vector<std::uint32_t> volumes;

@@ -1,5 +1,6 @@
 // The time to move the chunks of one job in the worst case: no chunk is resident, and every frame (physical chunk) is
-// occupied. Formulas and assumptions: proofs/swapping.md.
+// occupied. A *charge* is the time that the analysis counts for such a move. Formulas, letters and assumptions:
+// proofs/swapping.md, notation.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -23,16 +24,16 @@ class SwapCharges {
   /// Requires that `plan.swap` is set and that the swap volumes are assigned.
   explicit SwapCharges(const Plan& plan);
 
-  /// For `pipelined`: returns the longest load of x = `chunks` chunks: o = phi + beta + alpha x. The result is 0 only
-  /// if `chunks` is 0, since the scheduler treats tasks with and without a load differently. alpha(): time per chunk;
-  /// load_start(): phi + beta.
+  /// For `pipelined`: returns o, the longest load of x = `chunks` chunks: o = phi + beta + alpha x. phi is the fixed
+  /// time of a load, beta the time until both of two copy engines are busy, and alpha the time for each chunk. The
+  /// result is 0 only if `chunks` is 0, since the scheduler treats tasks with and without a load differently.
   [[nodiscard]] Nanos load(std::size_t chunks) const;
   /// Returns alpha: the time that each chunk adds to a load.
   [[nodiscard]] Nanos alpha() const { return both_ways_ ? std::max(in_, out_) : in_ + out_; }
-  /// Returns phi + beta: the part of a load of `chunks` chunks that does not grow with each chunk.
+  /// Returns phi + beta: the part of a load of `chunks` chunks that is not proportional to the number of chunks.
   [[nodiscard]] Nanos load_start(std::size_t chunks) const;
-  /// For `segmented`: returns the time to reload the chunks of a less urgent level whose frames a load of `chunks`
-  /// chunks took.
+  /// For `segmented`: a load of `chunks` chunks takes frames from a less urgent level. Returns the time to reload the
+  /// chunks of that level which were in these frames.
   [[nodiscard]] Nanos restore(std::size_t chunks) const;
   /// For `segmented`: returns the time until all transfers in flight in both directions have ended. Each transfer may
   /// belong to a different load.
@@ -48,9 +49,9 @@ class SwapCharges {
   /// For `serial`: returns the largest number of chunks with which a job blocks no longer than `time`. `execution`: the
   /// job's execution. `beside`: the longest execution of another task.
   [[nodiscard]] std::uint64_t max_blocking(Nanos time, Nanos execution, Nanos beside) const;
-  /// Returns the time of swap-outs in a busy period that are not in the charge of any job
-  /// (proofs/serial-and-rt-swap.md). Under `serial` it is the fixed cost of some operations. Under `rt_swap` there are
-  /// more such operations, and chunks are also copied out for jobs that are then overtaken.
+  /// Returns the time of swap-outs in a busy period that the charge of no job includes (proofs/serial-and-rt-swap.md).
+  /// Under `serial` it is the fixed cost of some swap-outs. Under `rt_swap` there are more such swap-outs. Chunks may
+  /// also be copied out for a job that is then overtaken.
   [[nodiscard]] Nanos uncharged(SwapRule rule) const;
   /// For `demand_paging`: returns the time to copy chunks out and in, one after the other.
   [[nodiscard]] Nanos on_demand(std::size_t chunks) const;
@@ -58,12 +59,13 @@ class SwapCharges {
   [[nodiscard]] Nanos in() const { return in_; } // time to copy one chunk in
   /// The time to free the frame of one chunk: the time of a copy, unless all chunks that leave the device are dropped
   [[nodiscard]] Nanos out() const { return out_; }
-  [[nodiscard]] std::size_t largest() const { return largest_; } // the most chunks of one task
+  [[nodiscard]] std::size_t largest() const { return largest_; } // the largest number of swapped chunks of one task
   [[nodiscard]] std::size_t total() const { return total_; }
   [[nodiscard]] std::size_t tasks() const { return tasks_; } // number of tasks that swap
 
  private:
-  /// Returns the fixed part of the load of one job. It is largest if the load takes a chunk from every other task.
+  /// Returns the fixed part of the time to load `chunks` chunks. In the worst case the load evicts chunks of as many
+  /// other tasks as possible.
   [[nodiscard]] Wide fixed(std::size_t chunks) const {
     return Wide{in_fixed_} + Wide{out_fixed_} * std::min(chunks, tasks_ - 1);
   }

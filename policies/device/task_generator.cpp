@@ -53,7 +53,8 @@ Bytes part_of(Bytes whole, double share) {
   return {static_cast<std::uint64_t>(share * static_cast<double>(whole.count))};
 }
 
-/// Draws a task. The number of drawn random numbers does not depend on `point`, so that sets stay nested.
+/// Draws a task. The number of drawn random numbers does not depend on `point`, so that sets with the same number stay
+/// nested.
 GeneratedTask task_of(const TaskSource& source, const StudyPoint& point, std::size_t index, Random& random) {
   GeneratedTask task;
   if (source.networks.empty()) {

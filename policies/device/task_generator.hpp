@@ -51,8 +51,8 @@ struct FastTasks {
 /// networks, tasks are drawn from ranges.
 struct TaskSource {
   std::vector<NetworkSizes> networks{}; // each network has at least one resolution
-  /// The number of tasks at the beginning of a set whose footprints must sum to `start_footprint`. They are drawn
-  /// repeatedly until they do, so such tasks must exist
+  /// The first `start` tasks of a set must have footprints whose sum is in `start_footprint`. They are drawn again
+  /// until this is so. So the other settings must make such a sum possible
   std::size_t start = 0;
   Range<Bytes> start_footprint{};
   Range<Duration> period{}; // 0 < least <= most
@@ -63,7 +63,7 @@ struct TaskSource {
   double swappable = 1;        // share of the footprint
   double constants = 1;        // share of the swappable memory
   Range<Duration> execution{}; // uniform; 0: it follows from the utilisation
-  /// Uniform; the time of a layer is uniform between the longest possible time and a tenth of it
+  /// Uniform. The time of a layer is uniform between the longest possible time and a tenth of that time
   Range<std::size_t> layers{1, 1};
   FastTasks fast{}; // added in front of the other tasks
 };
@@ -72,7 +72,7 @@ struct TaskSource {
 struct StudyPoint {
   std::size_t tasks = 0;  // at least source.start; fast tasks are not counted
   double utilisation = 0; // the sum of execution / period, if execution times follow from it
-  /// The number of first tasks that have their network's highest resolution; all other tasks have the lowest
+  /// The first `high` tasks have their network's highest resolution; all other tasks have the lowest resolution
   std::optional<std::size_t> high{};
 };
 
@@ -83,7 +83,7 @@ struct StudyPoint {
 /// performance of schedulability tests, 2005. `random`: numbers in [0, 1), one fewer than shares.
 [[nodiscard]] std::vector<double> uunifast(double total, std::span<const double> random);
 
-/// The classes into which the memory of a task is divided.
+/// How the memory of a task is divided into memory classes (state, constants, scratch).
 enum class MemoryModel {
   state,     // no classes: all swappable memory is copied out and in, as in RT-Swap
   constants, // all swappable memory is constants, which are dropped and copied in
@@ -105,7 +105,7 @@ struct StudyDevice {
 
 /// Returns the tasks as a device set. Footprints are rounded up to whole chunks, and swappable memory is rounded down.
 /// If the memory model has classes, the size of each class is rounded up (plan_memory.hpp). Under static priority,
-/// tasks are sorted by period, the shortest first. The tasks must need fewer than 2^31 chunks in all.
+/// tasks are sorted by period, the shortest period first. All tasks together must need fewer than 2^31 chunks.
 [[nodiscard]] DeviceSet device_set_of(std::span<const GeneratedTask> tasks, const StudyDevice& device,
                                       MemoryModel memory, unsigned copy_engines, Order order);
 

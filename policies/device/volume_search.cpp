@@ -18,8 +18,8 @@ std::uint64_t total_of(const Volumes& volumes) {
 
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
-/// Returns the number of frames that take as long to load as a job of the task executes, for condition (M). The
-/// execution is the longer of the task's execution and the execution charged in the end-to-end analysis.
+/// Returns the number of frames (physical chunks) whose load takes as long as the execution of a job of the task, for
+/// condition (M). The execution counts with the charges of the end-to-end analysis if it is then longer.
 std::uint64_t frames_beside(const DeviceTask& task, Nanos alpha) {
   return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
@@ -39,9 +39,9 @@ std::vector<std::size_t> least_urgent_first(const DeviceSet& set, Order order, b
   return tasks;
 }
 
-/// Distributes `total` chunks over the tasks, in two rounds in the order `order`. The first round gives each task up to
-/// `first` chunks, the second round up to its cap in `caps` (the largest swap volume that it may get). Returns false if
-/// the caps are too low for `total`.
+/// Distributes `total` chunks over the tasks, in two rounds with the tasks in the order `order`. The first round gives
+/// each task up to `first` chunks. The second round gives each task up to its cap in `caps` (the largest swap volume
+/// that it may get). Returns false if the caps are too low for `total`.
 bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>& order, const Volumes& caps,
           std::uint64_t first, std::uint64_t total) {
   for (std::size_t i = 0; i < volumes.size(); ++i) {
@@ -59,7 +59,7 @@ bool fill(Volumes& volumes, const DeviceSet& set, const std::vector<std::size_t>
   return total == 0;
 }
 
-/// Lowers the cap of a task to `to`. Returns false if the task's volume is fixed, or must be larger.
+/// Lowers the cap of a task to `to`. Returns false if the task's swap volume is fixed, or must be larger than `to`.
 bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t to) {
   if (caps[task] <= to) return true;
   if (given(set.tasks[task]) || to < set.tasks[task].least) return false;
@@ -70,10 +70,10 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
 // ---- serial tests ----
 
 /// Searches for swap volumes for serial tests (tests in which chunks do not move during executions). Let M be the
-/// largest swap volume and V the overflow. Swap volumes fit if their sum is V + M, and any swap volumes that fit can be
-/// reduced to that sum. If there are caps (upper limits of single swap volumes), it is best for every task to fill the
-/// least urgent tasks first. If a task blocks for too long, the search lowers its cap. Lower caps never leave more
-/// slack.
+/// largest swap volume and V the overflow. Swap volumes fit if their sum is V + M, and all swap volumes that fit can be
+/// reduced to this sum. There may be caps (upper limits of single swap volumes). For every task it is best if the least
+/// urgent tasks get as many chunks as their caps allow. If a task blocks for too long, the search lowers its cap. Lower
+/// caps never increase the slack.
 class SerialSearch {
  public:
   SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
@@ -90,8 +90,9 @@ class SerialSearch {
     }
   }
 
-  /// Returns swap volumes for which the set is proved: the smallest ones and some larger ones, those with the most
-  /// slack first. If no swap volumes are proved, returns the ones that come closest to a proof.
+  /// Returns swap volumes for which the set is proved: the volumes with the smallest M (largest swap volume), and some
+  /// larger volumes. The volumes with the most slack come first. If no volumes are proved, returns the volumes with the
+  /// largest slack.
   std::vector<Volumes> run() {
     std::uint32_t first = 1;
     for (const DeviceTask& task : set_.tasks)
@@ -109,8 +110,8 @@ class SerialSearch {
       cap_at(largest);
       if (!fill_for(largest)) continue;
       const std::ptrdiff_t resident = std::ranges::count(volumes_, 0U);
-      // A larger M (the largest swap volume) is examined only if more tasks stay resident with it, or if it is at least
-      // 1.5 times the last examined M
+      // A larger M (largest swap volume) is examined only if more tasks are resident with it, or if it is at least 1.5
+      // times the previously examined M
       if (resident <= max_resident && largest < next) continue;
       max_resident = std::max(max_resident, resident);
       next = largest + largest / 2 + 1;
@@ -133,7 +134,7 @@ class SerialSearch {
 
   static constexpr std::size_t max_refused = 8;
   static constexpr std::size_t max_proved = 6;
-  // If the number of tasks times chunks exceeds this, only some values of M are examined
+  // If the number of tasks times the largest number of chunks exceeds this, only some values of M are examined
   static constexpr std::uint64_t many = 8192;
 
   void cap_at(std::uint32_t largest) {
@@ -165,7 +166,7 @@ class SerialSearch {
   struct Round {
     bool proved = false;
     Nanos slack = 0;
-    bool again = false; // true: the search tries again with lower caps
+    bool again = false; // true: the search must try again with lower caps
   };
 
   Round theorem1() {
@@ -245,16 +246,16 @@ class SerialSearch {
 
 // ---- pipelined ----
 
-/// The concurrent loads that a job may delay: none, which is condition (M), or loads whose delay is at most lambda, so
-/// that it costs nothing.
+/// Which concurrent loads a job may delay. `none`: no load, which is condition (M). `within_lambda`: loads whose delay
+/// is at most lambda, so that the delay costs nothing.
 enum class Delays { none, within_lambda };
 
-/// Searches for swap volumes for the test `pipelined`, over the number of frames and an upper limit on all swap
-/// volumes. These two numbers and lambda (overlap.hpp) determine a cap on the swap volume of each task. The cap keeps
-/// enough frames free for concurrent loads (max_with_load_room). Chunks whose load takes no longer than lambda cost
-/// nothing, so each task gets such chunks first. The remaining chunks go to the least urgent tasks. Each result gets a
-/// score: the work up to the first deadlines. The best results are examined. If one task blocks for too long, its cap
-/// is lowered.
+/// Searches for swap volumes for the test `pipelined`. The search varies the number of frames (physical chunks), an
+/// upper limit on all swap volumes, and lambda (overlap.hpp). Together they determine a cap on the swap volume of each
+/// task. The cap keeps enough frames free for concurrent loads (max_with_load_room). Chunks that can be loaded within
+/// lambda cost nothing, so each task first gets such chunks. The remaining chunks go to the least urgent tasks. Each
+/// result gets a score (see score()). The results with the best scores are examined in full. If one task blocks for too
+/// long, its cap is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order, Delays delays)
@@ -286,8 +287,8 @@ class PipelinedSearch {
   }
 
  private:
-  // With many tasks fewer choices of swap volumes are kept, so that the time does not grow with the square of the
-  // number of tasks.
+  // With many tasks fewer choices of swap volumes are kept, so that the time of the search does not grow with the
+  // square of the number of tasks.
   [[nodiscard]] std::size_t max_found() const { return std::clamp<std::size_t>(128 / set_.tasks.size(), 1, 4); }
   [[nodiscard]] std::uint64_t max_frame_counts() const {
     return std::clamp<std::uint64_t>(8192 / set_.tasks.size(), 16, 96);
@@ -295,7 +296,7 @@ class PipelinedSearch {
   static constexpr int max_rounds = 4;
 
   struct Scored {
-    double score = 0; // left side / right side of the inequality, at the tightest instant
+    double score = 0; // the left side of the inequality divided by its right side, at the tightest instant
     Volumes volumes;
   };
 
@@ -314,8 +315,8 @@ class PipelinedSearch {
         for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
   }
 
-  /// Returns the values of lambda to try: 0 and some executions. For the longest execution, the caps are those of
-  /// condition (M), so that no load is delayed.
+  /// Returns the values of lambda to try: 0 and some execution times. With the longest execution time as lambda, the
+  /// caps are those of condition (M), so that no load is delayed.
   std::vector<Nanos> hidden_times() const {
     std::vector<Nanos> executions;
     for (const DeviceTask& task : set_.tasks) executions.push_back(task.execution);
@@ -327,13 +328,13 @@ class PipelinedSearch {
     return times;
   }
 
-  /// Returns the number of frames that can be loaded during a job of the task at no charge for delays.
+  /// Returns the number of frames that can be loaded during a job of the task without a charge for delays of loads.
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
     const std::uint64_t frames = frames_beside(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
   }
 
-  /// Returns the largest number of frames to try. A larger number does not change the caps.
+  /// Returns the largest number of frames to try. Larger numbers lead to the same caps.
   std::uint64_t max_frames() const {
     const std::uint64_t all = total_of(most_);
     const std::uint64_t largest = std::ranges::max(most_);
@@ -361,7 +362,8 @@ class PipelinedSearch {
     }
   }
 
-  /// Adds the current swap volumes to `list`. The list holds the swap volumes with the lowest scores, each once.
+  /// Adds the current swap volumes to `list`. The list contains the swap volumes with the lowest scores, without
+  /// duplicates.
   void keep(std::vector<Scored>& list, double score) {
     if (list.size() == max_found() && score >= list.back().score) return;
     const auto same = [&](const Scored& each) { return each.score <= score && each.volumes == volumes_; };
@@ -379,14 +381,14 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// Returns the score: the load of the device as a factor; above 1 is too much. The score is the maximum of the
-  /// utilisation and of one ratio for each task: the work that is due or blocks at its first deadline, divided by that
-  /// deadline. With many tasks only their first jobs are counted.
+  /// Returns the score: an estimate of the load of the device. A score above 1 means overload. The score is the maximum
+  /// of the utilisation and of one ratio for each task: the work that is due or blocks at the task's first deadline,
+  /// divided by this deadline. With many tasks only their first jobs are counted.
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
     // Blocking at a deadline is e_b + gamma_a (proofs/pipelined.md): job b is staged while job a executes. `beside` is
-    // the largest gamma_a, `blocking` the largest e_b of a best-effort task, and `shares` the utilisation
+    // the largest gamma_a, `blocking` is the largest e_b of a best-effort task, and `shares` is the utilisation
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;
@@ -418,8 +420,8 @@ class PipelinedSearch {
     return worst;
   }
 
-  /// Returns the cost of later jobs of the `k` most urgent tasks, up to the first deadline of the next task. Later jobs
-  /// are all jobs of a task except its first one.
+  /// Returns the cost of the later jobs of the `k` most urgent tasks, up to the first deadline of the next task. The
+  /// later jobs of a task are all its jobs except the first job.
   double later_jobs(std::size_t k) const {
     constexpr std::size_t few = 32;
     double sum = 0;
@@ -434,8 +436,8 @@ class PipelinedSearch {
     return sum;
   }
 
-  /// Lowers the cap on the swap volume of the blocking task, so that its blocking fits at the tightest deadline.
-  /// Returns false if that is not possible.
+  /// Lowers the cap on the swap volume of the blocking task, so that its blocking leaves enough time at the tightest
+  /// deadline. Returns false if that is not possible.
   bool lower_blocker() {
     if (!tightest_) return false;
     const std::size_t blocker = blockers_[*tightest_ + 1].second;
@@ -455,8 +457,8 @@ class PipelinedSearch {
   std::vector<double> costs_; // by task: e, the charged time of one job (overlap.hpp)
   /// Among less urgent tasks: the longest blocking, and the task that causes it
   std::vector<std::pair<double, std::size_t>> blockers_;
-  std::optional<std::size_t> tightest_; // the task with the tightest deadline, as an index in `urgency_`
-  double excess_ = 0;                   // by how much the work due by that deadline exceeds it
+  std::optional<std::size_t> tightest_; // the task with the tightest deadline, as an index into `urgency_`
+  double excess_ = 0;                   // by how much the work that is due by that deadline exceeds it
   std::vector<Scored> best_;            // sorted by score
   std::vector<Scored> light_;           // swap volumes with a score up to 1, sorted by traffic
 };

@@ -3,10 +3,11 @@
 // Symbols: x_i is the swap volume of task i. V is the overflow: the number of chunks that the device lacks. F = sum of
 // x - V is the number of frames: the physical chunks that the swapped chunks share.
 //
-// - RT-Swap (1c), max x <= F: each job finds room for its chunks (Kang et al., RTSS 2023).
-// - (M) of swap_bounds.hpp: under `pipelined`, no job delays a concurrent load of another one.
+// - RT-Swap (1c), max x <= F: there are enough frames for the chunks of each job (Kang et al., RTSS 2023).
+// - (M) of swap_bounds.hpp: under `pipelined`, no job delays a concurrent load of another job.
 //
-// Formulas, and the reason why the search is exact for serial tests: proofs/volumes.md. Set-up only: allocates.
+// Serial tests are tests in which chunks do not move during executions. Formulas, and the reason why the search is
+// exact for serial tests: proofs/volumes.md. Set-up only: allocates.
 #pragma once
 
 #include "policies/device/device_tests.hpp"
@@ -17,29 +18,31 @@
 
 namespace rtexec::policies {
 
-/// Returns the inequality of RT-Swap's Theorem 1 for these swap volumes, with the costs of the set and no other
-/// charges. Allocates nothing.
+/// Returns the inequality of RT-Swap's Theorem 1 for these swap volumes. Its terms are the costs of the set, without
+/// other overheads. Allocates nothing.
 [[nodiscard]] Theorem1 theorem1(const DeviceSet& set, const Volumes& volumes);
 
-/// Returns by task the largest swap volume that it may have.
+/// Returns for each task the largest swap volume that it may have.
 [[nodiscard]] Volumes max_of(const DeviceSet& set);
 
-/// True if these swap volumes fit: they are at least the overflow V in total, and condition (1c) holds (see above). If
-/// any swap volumes fit, the largest ones (max_of()) fit, since larger volumes leave more frames F (proofs/volumes.md).
+/// True if these swap volumes fit: their sum is at least the overflow V, and condition (1c) holds (see the beginning of
+/// this file). If any swap volumes fit, the largest swap volumes (max_of()) fit, since larger volumes leave more frames
+/// F (proofs/volumes.md).
 [[nodiscard]] bool fits(const DeviceSet& set, const Volumes& volumes);
 
 /// Returns the first task for which condition (M) fails, or nullopt if (M) holds. The swap volumes must fit. If (M)
-/// holds for any swap volumes, it holds for the largest ones (max_of()).
+/// holds for any swap volumes, it holds for the largest swap volumes (max_of()).
 [[nodiscard]] std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes& volumes);
 
 /// Returns different choices of swap volumes that fit, the most promising for `test` first. Returns an empty list if no
-/// swap volumes fit. For `pipelined` the choices meet condition (M), if any swap volumes do. For theorem1, the first
-/// choice is the smallest one with which the set is proved. For other serial tests, the set is proved with the first
-/// choice if it is proved with any, except for a few sets at the limit of the test (proofs/volumes.md). Only some swap
-/// volumes are examined if the number of tasks times the largest number of chunks exceeds 8192 (rta: 2048).
+/// swap volumes fit. For `pipelined` the choices meet condition (M), if any swap volumes meet it. For theorem1, the
+/// first choice has the smallest volumes with which the set is proved. For other serial tests, the set is proved with
+/// the first choice if it is proved with any choice, except for a few sets at the limit of the test
+/// (proofs/volumes.md). Only some swap volumes are examined if the number of tasks times the largest number of chunks
+/// exceeds 8192 (rta: 2048).
 [[nodiscard]] std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order);
 
-/// Returns other swap volumes for `pipelined`, which need not meet condition (M). With these swap volumes fewer chunks
+/// Returns other swap volumes for `pipelined`, which may violate condition (M). With these swap volumes fewer chunks
 /// move, but some loads are delayed.
 [[nodiscard]] std::vector<Volumes> tight_volumes(const DeviceSet& set, Order order);
 
