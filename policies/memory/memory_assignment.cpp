@@ -30,11 +30,12 @@ Duration added(const GuidelineTask& task, MemoryPolicy policy) {
 
 // ---- memory as the search compares it ----
 
-/// The memory that is minimised, and the memory that decides between choices with equal minimised memory.
+/// The amount of memory that is minimised, and the amount that decides between choices for which the first amount is
+/// equal.
 using Amount = std::pair<Wide, Wide>;
 
-/// The memory of some tasks: the memory that each task uses alone, and the largest amount of shared memory that a task
-/// uses.
+/// The memory of some tasks: the memory that only one of them uses, and the largest amount of shared memory that one of
+/// them uses.
 struct Use {
   Amount own{};
   Wide shared = 0;
@@ -63,16 +64,16 @@ bool no_more_memory(const MemoryOption& a, const MemoryOption& b) {
 
 bool same_times(const Wcet& a, const Wcet& b) { return times(a) == times(b); }
 
-/// True if `a` needs no more memory and no more time than `b`.
+/// True if option `a` needs no more memory and no more time than option `b`.
 bool covers(const MemoryOption& a, const MemoryOption& b) {
   return no_more_memory(a, b) && same_times(shorter(a.wcet, b.wcet), a.wcet);
 }
 
 // ---- the search ----
 
-/// The knowledge about a node of the search. At a node, some tasks have chosen their options. A way is one method to
-/// prove the set, such as one assignment of cores (Admission, in the header). A reach holds the ways that may still
-/// prove a combination below the node, and an upper bound on the slack.
+/// What is known about a node of the search. At a node, some tasks have chosen their options. A way is one method to
+/// prove the set, such as one assignment of cores (Admission, in the header). A reach lists the ways that may still
+/// prove a combination of options below the node, and has an upper bound on the slack.
 struct Reach {
   std::uint32_t ways = 0; // bit k is set if way k may be the first way that succeeds
   Nanos slack = 0;        // an upper bound on the slack of the first of these ways
@@ -100,7 +101,7 @@ struct Candidate {
 };
 
 /// A task in the search and its candidates (options). `ideal` has the shortest time of each part over all candidates,
-/// and `longest` the longest time. `least` has the least memory of each kind.
+/// `longest` the longest time of each part. `least` has the least memory of each kind over all candidates.
 struct Branch {
   std::size_t task = 0;
   std::vector<Candidate> candidates;
@@ -118,8 +119,8 @@ void set_ideal(Branch& branch) {
   }
 }
 
-/// Returns the candidates in the order in which they are tried. `monotone`: slack never decreases with shorter times.
-/// In that case an option is left out if another option covers it (needs no more memory and no more time).
+/// Returns the candidates in the order in which they are tried. `monotone`: true if shorter times never give less
+/// slack. In that case an option is left out if another option covers it (needs no more memory and no more time).
 std::vector<Candidate> candidates_of(std::span<const MemoryOption> options, bool unified, bool monotone) {
   std::vector<Candidate> kept, covered;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -150,7 +151,7 @@ Amount range_of(const Branch& branch) {
   return {high.use.all().first - low.use.all().first, high.use.all().second - low.use.all().second};
 }
 
-/// Returns a branch for each task, in the order in which tasks choose their options.
+/// Returns a branch for each task, in the order in which the tasks choose their options.
 std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   std::vector<Branch> branches;
   for (std::size_t task = 0; task < problem.options.size(); ++task) {
@@ -163,7 +164,8 @@ std::vector<Branch> branches_of(const MemoryProblem& problem, bool monotone) {
   return branches;
 }
 
-/// Calls the admission test, at most `max_questions` times. After that, nothing counts as admitted.
+/// Calls the admission test, at most `max_questions` times. After that number of calls, every combination counts as not
+/// admitted.
 class Questions {
  public:
   explicit Questions(const Admission& admission) : admission_(admission) {}
@@ -177,7 +179,7 @@ class Questions {
     if (monotone()) return slack(times.shortest);
     return may_ask() ? admission_.glance(way, times, needed) : std::nullopt;
   }
-  /// True if one of the ways before `way` is known to succeed for all times in the range. Then that way determines the
+  /// True if a way before `way` is known to succeed for all times in the range. Then this earlier way determines the
   /// slack.
   bool decided_before(std::size_t way, const TimesBetween& times) {
     for (std::size_t k = 0; k < way; ++k)
@@ -208,8 +210,8 @@ struct Incumbent {
   Nanos slack = 0;
 };
 
-/// A depth-first search over the options of the tasks, one task for each depth. Tasks that have not chosen yet get
-/// their ideal times. That gives an upper bound on the slack of all combinations below a node.
+/// A depth-first search over the options of the tasks, with one task for each depth. Tasks that have not chosen an
+/// option count with their ideal times. This gives an upper bound on the slack of all combinations below a node.
 class Search {
  public:
   Search(const MemoryProblem& problem, Questions& questions)
@@ -221,8 +223,8 @@ class Search {
         longest_(branches_.size()),
         chosen_(branches_.size()) {}
 
-  /// Returns the combination with the least memory among the combinations with at least `needed` slack. Among equal
-  /// combinations it returns the first one.
+  /// Returns the combination with the least memory among the combinations with at least `needed` slack. If several
+  /// combinations have the least memory, returns the first of them.
   std::optional<Incumbent> min_memory(Nanos needed) {
     begin(needed);
     if (narrow(~std::uint32_t{0} >> (max_ways - questions_.ways()))) descend(0, {}, root_);
@@ -230,8 +232,7 @@ class Search {
   }
 
   /// Returns the combination with the most slack among the combinations that fit into the memory. It examines the ways
-  /// to prove the set one after the other, since the slack found for one way excludes many combinations for the next
-  /// way.
+  /// to prove the set one after the other. The slack found for one way excludes many combinations for the next way.
   std::optional<Incumbent> max_slack() {
     begin(0);
     max_slack_ = true;
@@ -251,8 +252,8 @@ class Search {
 
   /// Facts about a node that are known without a call of the admission test.
   struct Known {
-    bool slack = false;     // true if its slack is equal to that of the node above
-    bool undecided = false; // true if none of the ways before its first way is known to succeed
+    bool slack = false;     // true if the slack of the node equals the slack of the node above it
+    bool undecided = false; // true if no way before the node's first way is known to succeed
   };
 
   void begin(Nanos needed) {
@@ -261,8 +262,8 @@ class Search {
     best_.reset();
   }
 
-  /// Drops the options that do not fit into the memory. Also drops the options for which none of `ways` has the needed
-  /// slack, even if all other tasks have their ideal times. Returns true if every task has an option left.
+  /// Drops the options that do not fit into the memory. Also drops an option if no way in `ways` has the needed slack
+  /// with it, even if all other tasks have their ideal times. Returns true if every task has an option left.
   bool narrow(std::uint32_t ways) {
     const auto fits = [&](const Branch& branch, const Candidate& each) { return min_with(branch, each) <= capacity_; };
     root_ = {ways, unbounded};
@@ -291,8 +292,8 @@ class Search {
     return true;
   }
 
-  /// Sorts the branches and candidates. The task whose options differ most in slack chooses first, and the option with
-  /// the most slack is tried first.
+  /// Sorts the branches and their candidates. The task whose options differ most in slack chooses first. It tries the
+  /// option with the most slack first.
   void max_reaching_first() {
     const auto reach = [](const Candidate& each) { return -each.reach.slack; };
     for (Branch& branch : branches_) std::ranges::stable_sort(branch.candidates, {}, reach);
@@ -301,7 +302,8 @@ class Search {
     set_rest();
   }
 
-  /// Returns the minimised memory if the task chooses this option and all other tasks take their least memory.
+  /// Returns the amount of minimised memory if the task chooses this option and all other tasks choose options with
+  /// their least memory.
   [[nodiscard]] Wide min_with(const Branch& branch, const Candidate& candidate) const {
     Use use = candidate.use;
     for (const Branch& other : branches_)
@@ -319,8 +321,8 @@ class Search {
     longest_[branch.task] = longest;
   }
 
-  /// Drops ways from `reach`, beginning with the first, until two conditions hold: the first remaining way may have the
-  /// needed slack, and no earlier way is known to succeed. Returns true if such a way remains.
+  /// Drops ways from `reach`, beginning with the first way. Stops when the first remaining way may have the needed
+  /// slack and no way before it is known to succeed. Returns true if such a way remains.
   bool promises(Reach& reach, By by, Known known) {
     const TimesBetween here{shortest_, longest_};
     for (; reach.ways != 0; reach.drop_first(), known = {}) {
@@ -341,8 +343,8 @@ class Search {
     return memory.first <= capacity_ && (max_slack_ || !best_ || memory < best_->memory);
   }
 
-  /// Searches below a node. Returns true if an estimate by By::glance was too high for the node. The caller must then
-  /// verify its own estimate.
+  /// Searches below a node. Returns true if an estimate by By::glance (fast, but possibly too high) was too high for
+  /// the node. The caller must then verify its own estimate.
   bool descend(std::size_t depth, const Use& use, Reach reach) {
     if (depth == branches_.size()) return end(use.all(), reach);
     Branch& branch = branches_[depth];
@@ -377,12 +379,13 @@ class Search {
   std::vector<Branch> branches_;
   Questions& questions_;
   Wide capacity_;
-  std::vector<Use> rest_;                // by depth: the least memory of the branches from that depth on
+  std::vector<Use> rest_;                // by depth: the least memory of the branches at this and greater depths
   std::vector<Wcet> shortest_, longest_; // by task: the range of times that is possible below the node
   std::vector<std::size_t> chosen_;
   Reach root_;
   Nanos needed_ = 0;
-  // True: each result raises `needed_`; false: each result must take less memory than the last one
+  // True: each result raises `needed_`, the required slack. False: each result must take less memory than the previous
+  // result
   bool max_slack_ = false;
   std::optional<Incumbent> best_;
 };

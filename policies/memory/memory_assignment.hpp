@@ -1,7 +1,8 @@
 // Chooses the memory policy of each task: D (device memory), M (managed memory) or H (pinned host memory). There are
 // two methods. The guidelines of Bateni et al. (RTAS 2020, section IV-B) compare overheads. The exact choice finds the
-// least memory with which a set is admitted, or the most slack within a memory size. The functions have no side effects
-// except that they allocate memory. They use plain values only; memory_policies.hpp applies them to task sets.
+// least memory with which a set is admitted, or the most slack within a memory size. A *combination* has one option (a
+// policy with its times and memory) for each task. The functions have no side effects except that they allocate memory.
+// They use plain values only; memory_policies.hpp applies them to task sets.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -33,17 +34,17 @@ struct GuidelineTask {
   Bytes saved{0};            // memory saved by M or H compared with D
 };
 
-/// Returns the policy by guideline 1. M is eligible if Eq. (9) holds: O_M - O_D <= I - Ca_cpu - Ca_gpu. H is eligible
-/// if Eq. (10) holds: O_H - O_D <= I - Tc. O_D, O_M and O_H are MemoryOverhead::all() under each policy. I, Ca_cpu,
+/// Returns the policy by guideline 1. M is eligible if Eq. (9) is met: O_M - O_D <= I - Ca_cpu - Ca_gpu. H is eligible
+/// if Eq. (10) is met: O_H - O_D <= I - Tc. O_D, O_M and O_H are MemoryOverhead::all() under each policy. I, Ca_cpu,
 /// Ca_gpu and Tc are `mapping`, `host_flush`, `device_flush` and `uncached`, each for the whole job. If both policies
-/// are eligible, returns the policy with less overhead, or M if the overheads are equal. If no policy is eligible,
+/// are eligible, returns the policy with less overhead, or M if the overheads are equal. If neither policy is eligible,
 /// returns D.
 [[nodiscard]] MemoryPolicy guideline_policy(const GuidelineTask& task);
 
-/// Returns the policies by guidelines 1 and 2. All tasks begin under policy D. The tasks that guideline 1 would convert
-/// are tried in this order: the most memory saved first, then the least overhead added, then the order of the set. A
-/// task is converted if Eq. (11) still holds afterwards: sum of N_M + N_H <= sum of N_D, where N_M, N_H and N_D are the
-/// numbers of kernels launched under each policy. Otherwise the task stays under policy D.
+/// Returns the policies by guidelines 1 and 2. All tasks begin under policy D. The tasks for which guideline 1 returns
+/// M or H are tried in this order: the most memory saved first, then the least overhead added, then the order of the
+/// set. A task is converted if Eq. (11) is still met afterwards: sum of N_M + N_H <= sum of N_D. N_M, N_H and N_D are
+/// the numbers of kernels launched under each policy. Otherwise the task stays under policy D.
 [[nodiscard]] std::vector<MemoryPolicy> guideline_policies(std::span<const GuidelineTask> tasks);
 
 // ---- the exact choice ----
@@ -96,20 +97,21 @@ struct TimesBetween {
   std::span<const Wcet> shortest, longest;
 };
 
-/// The admission test that a search calls. It depends only on execution times, not on memory. It may be called with
-/// times that no combination of options has.
+/// The admission test that a search calls. It depends only on execution times, not on memory. It must also accept times
+/// that no combination of options has.
 ///
 /// A set may be provable in several *ways*, such as different assignments of cores. Ways are tried in order, and the
 /// first way that succeeds determines the slack of a combination. The functions:
-/// - `slack(times)` returns the slack for these times.
-/// - `bound(way, times, needed)` returns an upper bound on the slack that this way has with any of these times. If the
-///   slack is less than `needed`, it may return any value less than `needed`. It returns nullopt if the way admits none
-///   of the times.
-/// - `glance` returns such a bound in less time; its bound may be larger.
-/// - `surely(way, longest)` returns true if this way is known to admit these times and all shorter times.
+/// - `slack(times)` returns the slack for these times, or nullopt if they are not admitted.
+/// - `bound(way, times, needed)` returns an upper bound on the slack that this way has with any times in the range
+///   `times`. If this bound is less than `needed`, it may return any value less than `needed`. It returns nullopt if
+///   the way admits no times in the range.
+/// - `glance` returns such a bound faster; its bound may be larger.
+/// - `surely(way, longest)` returns true if this way is known to admit the times `longest` and all shorter times.
 ///
-/// If `bound` is empty, there is only one way, and `slack` of the shortest times is its bound. Then `slack` must be
-/// monotone: it never decreases with shorter times. The bounds of admission tests: proofs/memory-policies.md.
+/// If `bound` is empty, there is only one way, and `slack` of the shortest times of a range is used as the bound. Then
+/// `slack` must be monotone: shorter times never give less slack. The bounds of admission tests:
+/// proofs/memory-policies.md.
 struct Admission {
   using BoundOf = std::function<std::optional<Nanos>(std::size_t way, const TimesBetween& times, Nanos needed)>;
   SlackOf slack;
@@ -120,22 +122,24 @@ struct Admission {
 
 inline constexpr std::size_t max_ways = 32;
 
-/// Returns the combination with the least memory among the combinations that fit and are admitted, by branch and bound.
+/// Returns the combination with the least memory among the combinations that fit into the memory and are admitted, by
+/// branch and bound.
 ///
 /// An option is left out if another option of its task has equal times and takes no more memory. If `slack` is
-/// monotone, it is also left out if another option has no longer times and takes no more memory. Among equal options
-/// the first one is kept.
+/// monotone, an option is also left out if another option has no longer times and takes no more memory. Of options with
+/// equal times and memory, the first option is kept.
 ///
-/// If several combinations take the least memory, the result is the first one that is found. The task whose options
-/// differ most in memory chooses first (among equal tasks, the first of the set). It tries the option with the least
-/// memory first (among equal options, the first one). Options that another option covers (needs no more memory and no
-/// more time) are tried last.
+/// If several combinations take the least memory, the result is the combination that is found first. The task whose
+/// options differ most in memory chooses first (among equal tasks, the first task of the set). It tries the option with
+/// the least memory first (among equal options, the first option). An option is tried last if another option covers it
+/// (needs no more memory and no more time).
 ///
 /// Returns bad_input if a task has no options, and not_proved if no combination fits and is admitted.
 [[nodiscard]] Result<MemoryChoice> min_memory(const MemoryProblem& problem, const Admission& admission);
 
-/// Returns the combination with the most slack among the combinations that fit and are admitted. Among combinations
-/// with equal slack it returns the one that min_memory() would return. Errors: as for min_memory().
+/// Returns the combination with the most slack among the combinations that fit into the memory and are admitted. Among
+/// combinations with equal slack it returns the combination that min_memory() would return. Returns the same errors as
+/// min_memory().
 [[nodiscard]] Result<MemoryChoice> max_slack(const MemoryProblem& problem, const Admission& admission);
 
 } // namespace rtexec::policies

@@ -70,7 +70,7 @@ Vector numbers(const MemoryCosts& costs) {
 }
 
 /// Returns the number of bytes that the device writes back in the time of one flush. By Eq. (4) of the paper (see
-/// memory_model.hpp), the cost of a launch is at most that of one flush.
+/// memory_model.hpp), the flush after a launch costs at most the time of one whole flush.
 double cached_bytes(const MemoryCosts& costs) {
   return costs.written_back > 0 ? number(costs.device_flush) / costs.written_back : 0;
 }
@@ -97,7 +97,7 @@ MemoryCosts with_numbers(MemoryCosts costs, const Vector& values, double cached)
 
 // ---- the model ----
 
-/// The factor of each parameter, for each part of the overhead. A part is the scalar product of its factors and the
+/// The factors of the parameters, for each part of the overhead. A part is the scalar product of its factors and the
 /// parameters.
 struct Terms {
   Vector copies{}, mapping{}, host_flush{}, device_flush{}, uncached{};
@@ -173,7 +173,7 @@ Terms terms_of(MemoryPolicy policy, bool unified, double cached, const MemoryTra
 
 // ---- least squares ----
 
-/// Solves a x = b for the unknowns whose indices are in `in`; all other unknowns are 0. `a` must be symmetric and
+/// Solves a x = b for the unknowns whose indices are in `in`. All other unknowns are 0. `a` must be symmetric and
 /// positive definite.
 Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   for (std::size_t k = 0; k < in.size(); ++k)
@@ -191,7 +191,7 @@ Vector solved(Matrix a, Vector b, std::span<const std::size_t> in) {
   return x;
 }
 
-/// Moves `x` towards `aim` until one of the unknowns in `in` becomes 0. Removes unknowns that are 0 from `in`.
+/// Moves `x` towards `aim` until an unknown in `in` becomes 0. Removes unknowns that are 0 from `in`.
 void step_to_bound(Vector& x, const Vector& aim, std::vector<std::size_t>& in) {
   double part = 1;
   std::size_t first = in.front();
@@ -235,16 +235,17 @@ Vector non_negative(const Matrix& a, const Vector& b) {
   return x;
 }
 
-/// One measurement. `weights`: the factors of the parameters in its overhead. `aim`: its measured overhead. `weights`
-/// and `aim` are both divided by `measured`. `trust`: the weight of the measurement in the fit.
+/// One measurement as an equation of the fit. `weights`: the factors of the parameters in its overhead. `aim`: its
+/// measured overhead. `weights` and `aim` are both divided by `measured`. `trust`: the weight of the measurement in the
+/// fit.
 struct Row {
   Vector weights{};
   double aim = 0;
   double trust = 1;
 };
 
-/// Returns the parameters that minimise the sum of squared weighted errors. A parameter on which no measurement depends
-/// keeps its value in `before`.
+/// Returns the parameters that minimise the sum of squared weighted errors. If no measurement depends on a parameter,
+/// the parameter keeps its value in `before`.
 Vector least_squares(std::span<const Row> rows, const Vector& before) {
   constexpr double inertia = 1e-9; // the weight of `before`, relative to the measurements
   Vector scale{};
@@ -268,7 +269,7 @@ Vector least_squares(std::span<const Row> rows, const Vector& before) {
   return found;
 }
 
-/// Sets the weights by Huber's rule: an error above the usual size counts linearly instead of squared.
+/// Sets the weights (Row::trust) by Huber's rule: an error above the usual size counts linearly instead of squared.
 void trust(std::span<Row> rows, const Vector& values) {
   constexpr double usual = 1.345 * 1.4826; // times the median error: 1.345 standard deviations if errors are normal
   constexpr double exact = 1e-9;
@@ -278,7 +279,7 @@ void trust(std::span<Row> rows, const Vector& values) {
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i].trust = std::min(1.0, limit / std::max(errors[i], exact));
 }
 
-/// A fit for one size of the device's cache.
+/// The result of a fit for one size of the device's cache.
 struct Fitted {
   Vector values{};
   double cached = 0;
@@ -351,7 +352,7 @@ ModelError summary(std::span<const double> errors) {
   return summary;
 }
 
-/// Numbers the different traffics. Returns by measurement the number of its traffic.
+/// Assigns a number to each different traffic. Returns for each measurement the number of its traffic.
 std::vector<std::size_t> groups_of(std::span<const MemoryMeasurement> measurements) {
   std::vector<const MemoryTraffic*> traffics;
   std::vector<std::size_t> groups;

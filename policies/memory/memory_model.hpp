@@ -1,7 +1,9 @@
-// The overhead that a memory policy adds to a task's execution on the device, and the memory that the policy takes. The
-// policies are D (device memory), M (managed memory) and H (pinned host memory). The model is that of Bateni et al.
-// (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory Management, RTAS 2020), Eqs. (2) to
-// (8). Additions to the paper are terms for a GPU behind a link, and a fit of the parameters to measurements.
+// The overhead that a memory policy adds to a task's execution on the device, and the memory that a task needs under
+// the policy. The policies are D (device memory), M (managed memory) and H (pinned host memory). The model is that of
+// Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory Management, RTAS 2020),
+// Eqs. (2) to (8). Additions to the paper are terms for a GPU behind a link, and a fit of the parameters to
+// measurements. *Behind a link* means that the GPU has memory of its own, as opposed to *unified memory*. Letters and
+// tables are those of the paper.
 //
 // The model only estimates, and no promise uses it: promises need WCETs measured under the policy itself. Pure;
 // allocates; plain values without owners.
@@ -20,13 +22,14 @@ namespace rtexec::policies {
 
 using rtexec::MemoryCosts; // the parameters of Table III
 
-/// A number of equal kernel launches. An entry with no launches and one dirty launch describes memory that the CPU
-/// wrote once, before several kernels that map it one after the other; its `touched` is all of that memory.
+/// A number of equal kernel launches. A *dirty* launch touches memory that the CPU wrote before it. An entry with no
+/// launches and one dirty launch describes memory that the CPU wrote once, before several kernels map it one after the
+/// other. Its `touched` is the size of all this memory.
 struct KernelTraffic {
   Bytes touched{0}; // S_i: the memory exchanged with the CPU that each launch touches
   Bytes written{0}; // the part of it that each launch writes
   std::uint64_t launches = 1;
-  std::uint64_t dirty = 0; // N_c: the number of launches that touch memory which the CPU wrote before them
+  std::uint64_t dirty = 0; // N_c: the number of dirty launches
   friend bool operator==(const KernelTraffic&, const KernelTraffic&) = default;
 };
 
@@ -35,7 +38,7 @@ struct MemoryTraffic {
   Bytes in{0};             // B_hd: the bytes copied from host to device under policy D
   Bytes out{0};            // B_dh: the bytes copied from device to host under policy D
   std::uint64_t copies{0}; // N_m: the number of these copies
-  /// True if copies to the host write host memory that was never touched, so that l_ini (Table III) counts
+  /// True if copies to the host write host memory that was never touched before. Then l_ini (Table III) counts
   bool fresh = false;
   bool prefetch = false; // true if, under policy M with a GPU behind a link, the task prefetches the memory that dirty
                          // launches touch
@@ -51,7 +54,7 @@ struct MemoryTraffic {
 /// The overhead that a policy adds to execution. Each part is rounded up to a nanosecond, and is at most
 /// `longest_time`.
 struct MemoryOverhead {
-  Duration copies{0};  // under policy D: all copies; under policy M behind a link: the pages that return to the host
+  Duration copies{0};  // under policy D: all copies; under policy M behind a link: the migration of pages to the host
   Duration mapping{0}; // I: the time for which the device waits for pages; another kernel may execute during that time
   Duration host_flush{0};   // the time to flush the CPU's caches when kernels start
   Duration device_flush{0}; // the time to flush the device's cache when kernels end
@@ -64,17 +67,19 @@ struct MemoryOverhead {
   friend bool operator==(const MemoryOverhead&, const MemoryOverhead&) = default;
 };
 
-/// Returns the overhead under policy D, M or H. Equations are those of the paper.
+/// Returns the overhead under policy D, M or H. The equations are those of the paper.
+///
 /// With unified memory: D by Eq. (2), M by Eqs. (3) to (5), H by Eqs. (6) to (8). For Eq. (4), each launch counts the
-/// smaller of the sum and the bound.
+/// smaller of two values: the sum and the bound.
+///
 /// Behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches. They migrate by faults, or by
-/// one prefetch for each copy that D would make; `out` bytes migrate back in the same way. Under H, all memory that
+/// one prefetch for each copy that D would make. `out` bytes migrate back in the same way. Under H, all memory that
 /// launches touch is read and written over the link. Accesses that the device's cache would serve under policy D also
 /// use the link.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 
-/// The memory of a task by location. With unified memory both locations are the same memory.
+/// The memory of a task by location. With unified memory, device and host are the same memory.
 struct MemoryFootprint {
   Bytes device{0};
   Bytes host{0};
@@ -96,7 +101,7 @@ struct MemoryMeasurement {
   Duration measured{0};
 };
 
-/// Errors as a share of `measured`: |estimate - measured| / measured, in percent.
+/// The relative errors of the model: |estimate - measured| / measured, in percent.
 struct ModelError {
   double mean = 0;
   double worst = 0;
@@ -104,21 +109,22 @@ struct ModelError {
 
 struct MemoryFit {
   MemoryCosts costs;
-  ModelError error; // the error of the fit on the measurements that it used
-  /// The error of fits on measurements that they did not use, which is the error to expect for a new task
+  ModelError error; // the error of the fit for the measurements that it used
+  /// The error of fits for measurements that they did not use. It is the error to expect for a new task
   ModelError held_out;
 };
 
-/// Returns the costs that fit best: the sum of the squared relative errors is least. Errors are weighted by Huber's
-/// rule, so that a disturbed measurement does not distort the result. `costs`: the values that are known in advance.
-/// These are whether memory is unified, cache_access (times show only its difference from memory_access), and the costs
-/// on which no measurement depends. For `held_out`, the measurements are left out in five groups. If there are fewer
-/// than five different traffics, each traffic is one group. Measurements of one traffic are always in one group.
+/// Returns the costs with the least sum of squared relative errors. Errors are weighted by Huber's rule, so that a
+/// disturbed measurement does not distort the result. `costs` provides the values that are known in advance: whether
+/// memory is unified, cache_access (times show only its difference from memory_access), and the costs on which no
+/// measurement depends.
 ///
+/// `held_out` comes from fits that each leave out one of five groups of measurements. If there are fewer than five
+/// different traffics, each traffic is one group. Measurements of one traffic are always in one group.
 /// Returns bad_input if a measurement has no time or no policy, or if there are fewer than two different traffics.
 [[nodiscard]] Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
-/// Computes the costs like fit(), but does not validate them. For callers that set measurements aside for their own
-/// validation. `measurements` may be empty.
+/// Computes the costs as fit() does, but does not estimate the errors. It is for callers that set measurements aside
+/// and validate the costs with them. `measurements` may be empty.
 [[nodiscard]] Result<MemoryCosts> fit_costs(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
 
 } // namespace rtexec::policies

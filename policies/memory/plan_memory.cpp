@@ -76,7 +76,7 @@ Result<> plan_policies(Plan& plan, const ResolvedSet& set) {
 
 Wide chunks_of(Wide size, Bytes chunk) { return (size + chunk.count - 1) / chunk.count; }
 
-/// Returns the number of chunks that are wasted in one class if each memory object starts at a chunk boundary.
+/// Returns the number of chunks that one class loses if each memory object starts at a chunk boundary.
 Wide padding_of(MemoryClass kind, Bytes size, std::span<const MemoryObject> objects, Bytes chunk) {
   Wide waste = 0;
   for (const MemoryObject& object : objects)
@@ -114,12 +114,12 @@ WideArena arena_of(const MemoryDemand& memory, Bytes chunk, bool own_chunks) {
   return arena;
 }
 
-/// Returns the memory of one task that is not in chunks but counts towards the demand.
+/// Returns the memory of one task that is not in chunks but counts as demand.
 Wide outside_of(const MemoryDemand& memory, const Board& board) {
   return Wide{memory.outside.count} + (board.unified_memory ? memory.host.count : 0);
 }
 
-/// Returns text with more advice for a task that is too large for the device.
+/// Returns text with further advice for a task that is too large for the device.
 std::string less_of_it(const Task& asked, const PlannedTask& task, const ResolvedSet& set) {
   const std::vector<MemoryPolicy>& policies = set.board.memory_policies;
   const bool on_device = task.memory_policy == MemoryPolicy::device;
@@ -132,8 +132,8 @@ std::string less_of_it(const Task& asked, const PlannedTask& task, const Resolve
   return ways;
 }
 
-/// Sets the arenas, that is, how many chunks of each class each task has. Returns not_proved if a single task does not
-/// fit into the capacity under any swap policy.
+/// Sets the arena of each task: how many chunks of each memory class it has. Returns not_proved if a single task does
+/// not fit into the capacity under any swap policy.
 Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryDemand> memory) {
   const TaskSet& tasks = set.tasks;
   std::string errors;
@@ -161,7 +161,7 @@ Result<> plan_arenas(Plan& plan, const ResolvedSet& set, std::span<const MemoryD
   return {};
 }
 
-/// The numbers of physical chunks that all tasks together need.
+/// The numbers of physical chunks that all tasks together need on the device.
 struct SlotDemand {
   std::uint32_t kept = 0;    // the sum of the tasks' own chunks: constants (or stream ring), state, fixed and carry
   std::uint32_t scratch = 0; // chunks that all tasks share
@@ -178,9 +178,9 @@ std::uint32_t shared_scratch(const Plan& plan) {
   return std::max(alone, executing + waiting);
 }
 
-/// Returns the number of chunks for the carry (tensors kept between segments) of all tasks. In each level, only one job
-/// at a time is between two segments, so the tasks of a level share memory. Several top-class jobs may be between two
-/// segments, so each top-class task needs its own memory.
+/// Returns the number of chunks for the carry (tensors kept between segments) of all tasks. In each level (preemption
+/// class 1, 2, ..) only one job at a time is between two segments, so the tasks of a level share memory. Several
+/// top-class jobs (class 0) may be between two segments, so each top-class task needs its own memory.
 std::uint32_t shared_carry(const Plan& plan) {
   std::uint32_t top_class = 0;
   std::map<std::uint32_t, std::uint32_t> levels;
@@ -270,8 +270,8 @@ Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store) {
     if (each < Duration::zero() || each.count() > longest_time)
       return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " +
                                        readable(Duration(longest_time)));
-  // Charges and searches assume that out_per_chunk is the highest cost of freeing a frame. So it must be at least the
-  // cost of a drop.
+  // Charges and searches assume that out_per_chunk is the highest cost to free a frame (physical chunk). So it must be
+  // at least the cost to drop a chunk.
   cost.out_per_chunk = std::max(cost.out_per_chunk, cost.drop_per_chunk);
   return cost;
 }

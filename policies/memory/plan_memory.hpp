@@ -1,5 +1,6 @@
 // Plans the device memory in whole chunks: how much memory each task needs, how much of it fits, and the cost of
-// swapping.
+// swapping. A *frame* is a physical chunk on the device. The *swap volume* of a task is the number of its chunks that
+// are swapped. A task's *stream* loads its constants during executions, through a *ring* of frames.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -11,18 +12,19 @@
 
 namespace rtexec::policies {
 
-/// Plans the memory, and returns the overflow: the number of missing chunks, or 0 if everything fits. Every task of the
-/// set must have a wcet.
+/// Plans the memory, and returns the overflow: the number of chunks that do not fit, or 0 if everything fits. Every
+/// task of the set must have a wcet.
 ///
 /// Sets in `plan`: capacity, chunk, demand, outside, host, separate, shared_scratch and its chunks. Sets for each task:
-/// memory, memory policy, pairs (co_run), period and arena. If the demand exceeds the capacity or a task has a stream,
-/// it also sets `swap`, except for its frames; assign_volumes() sets the frames and the tasks' swap slots.
+/// memory, memory policy, pairs (co_run), period and arena (the number of chunks of each memory class). If the demand
+/// exceeds the capacity or a task has a stream, it also sets `swap`, except for its frames. assign_volumes() sets the
+/// frames and the tasks' swap slots.
 ///
 /// Under the swap policies serial, pipelined and none, the demand is the memory that each task keeps, plus the largest
 /// scratch. A task keeps constants (or the ring of its stream), state and fixed memory. One job executes at a time, so
-/// the scratch of all tasks uses the same chunks. If two jobs may execute at once, the largest scratch of each of the
-/// two counts. The other policies do not distinguish classes of memory: all memory of all tasks counts. Under every
-/// policy, memory outside of chunks is added. Such memory is not swapped.
+/// all tasks use the same chunks for scratch. If two jobs may execute at once, the largest scratch of either job
+/// counts. The other policies do not distinguish classes of memory: all memory of all tasks counts. Under every policy,
+/// memory outside of chunks is added. Memory outside of chunks is not swapped.
 ///
 /// Returns bad_input in these cases:
 /// - The set requests more capacity than the board has, or no capacity is known.
@@ -30,8 +32,8 @@ namespace rtexec::policies {
 /// - The board lacks a memory policy.
 /// - A swap volume is too large, or the cost of swapping in chunks of this size is unknown.
 ///
-/// Returns not_proved if the demand exceeds the capacity and swapping cannot help, or tasks co-run. Then no plan can be
-/// made, and not even a forced run starts.
+/// Returns not_proved if the demand exceeds the capacity and either swapping cannot help or tasks co-run. Then no plan
+/// can be made, and not even a forced run starts.
 [[nodiscard]] Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set,
                                                 std::span<const MemoryDemand> memory);
 
@@ -44,11 +46,11 @@ namespace rtexec::policies {
 
 /// Sets how much memory of each task is on the device at the start (`resident`). The swap slots of the tasks and the
 /// frames of the plan must be set. Returns bad_input if a size is not in whole chunks or exceeds the task's swap
-/// volume, or if all sizes together exceed the frames.
+/// volume, or if the sum of all sizes exceeds the frames.
 [[nodiscard]] Result<> assign_residents(Plan& plan, const TaskSet& tasks);
 
-/// The memory of one task in two parts: memory that it keeps, and shared memory that all tasks use in turn. Of the
-/// shared memory, only the largest amount of a task counts.
+/// The memory of one task in two parts: memory that it keeps, and shared memory (scratch) that all tasks use in turn.
+/// Only the largest shared memory of all tasks counts.
 struct WholeChunks {
   Bytes kept{0};
   Bytes shared{0};

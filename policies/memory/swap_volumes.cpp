@@ -18,8 +18,8 @@ namespace {
 
 // ---- the slots that a task swaps, and their order ----
 
-/// Sets the rank of each slot of one memory class: the size of the largest memory object that is at least partly in the
-/// slot. If no object is known, the whole class counts as one object.
+/// Sets the rank of each slot of one memory class: the size of the largest memory object that overlaps the slot. If no
+/// object is known, the whole class counts as one object.
 void rank_class(std::span<std::uint64_t> ranks, MemoryClass kind, Bytes size, std::span<const MemoryObject> objects,
                 Bytes chunk) {
   bool known = false;
@@ -34,8 +34,8 @@ void rank_class(std::span<std::uint64_t> ranks, MemoryClass kind, Bytes size, st
   if (!known) std::ranges::fill(ranks, size.count);
 }
 
-/// Returns the rank of each slot of the task's memory: the size in bytes of the largest object in the slot. A slot is
-/// the range for one chunk.
+/// Returns the rank of each slot of the task's memory: the size in bytes of the largest object that overlaps the slot.
+/// A slot is the address range for one chunk.
 std::vector<std::uint64_t> ranks_of(const PlannedTask& task, Bytes chunk) {
   const Arena& arena = task.arena;
   const MemoryDemand& memory = task.memory;
@@ -55,8 +55,8 @@ bool may_swap(const Plan& plan, const Arena& arena, std::uint32_t slot) {
   return slot < first_fixed || (!plan.shared_scratch && slot >= first_fixed + arena.fixed);
 }
 
-/// Returns the slots of a task that may be swapped, in the order in which they are chosen. A task that does not use the
-/// device swaps none.
+/// Returns the slots of a task that may be swapped, in the order in which they are chosen. Returns no slots if the task
+/// does not use the device.
 std::vector<SwapSlot> candidates_of(const Plan& plan, const TaskSet& tasks, std::size_t index) {
   if (!tasks.tasks[index].wcet->uses_device()) return {};
   const PlannedTask& task = plan.tasks[index];
@@ -83,7 +83,7 @@ std::uint32_t chunks_of(Bytes volume, Bytes chunk) {
       std::min<std::uint64_t>(round_up(volume, chunk).count / chunk.count, std::numeric_limits<std::uint32_t>::max()));
 }
 
-/// Returns the part of the deadline that remains after release jitter and CPU parts.
+/// Returns the part of the deadline that release jitter and CPU parts leave.
 Nanos device_deadline(const Task& task, const Board& board) {
   const Duration parts = task.wcet->before + task.wcet->after + 4 * board.context_switch + release_jitter(board);
   return std::max(Nanos{1}, (task.deadline - parts).count());
@@ -139,8 +139,8 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
-/// Returns the reason why the set does not fit even if each task swaps as many chunks as it may. `most`: these largest
-/// swap volumes, by task.
+/// Returns the reason why the set does not fit even if each task swaps as many chunks as it may. `most`: by task, this
+/// largest swap volume.
 std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most, std::uint32_t overflow) {
   const std::uint64_t all = std::accumulate(most.begin(), most.end(), std::uint64_t{0});
   if (all < overflow) return "only " + size_of(plan, all) + " may be swapped";
