@@ -1,6 +1,6 @@
-// Decides which jobs execute concurrently ([device] co_run). Two jobs may do so: one under memory policy D (device
-// memory), the other one under M (managed memory) or H (host memory). The second job only waits for pages while the
-// first one executes (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
+// Decides which jobs execute concurrently ([device] co_run). Two jobs may do so: one job under memory policy D (device
+// memory), and one job under M (managed memory) or H (host memory). The second job only waits for pages while the first
+// job executes (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -13,21 +13,21 @@
 
 namespace rtexec::policies {
 
-/// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. One task must be under memory
-/// policy D (device memory). The device part of that task must not take longer than the time for which the device part
-/// of the other task waits for pages.
+/// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. Exactly one of the tasks must
+/// be under memory policy D (device memory). Its device part must take no longer than the time for which the device
+/// part of the other task waits for pages.
 [[nodiscard]] constexpr bool may_pair(const CoRun& a, const CoRun& b) noexcept {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }
 
-/// True if a job of `partner` may start together with the head of the queue. The partner's job must not hold the device
-/// longer than the head does, or it must be the job directly behind the head (`next`). So the partner's job delays no
-/// job that waits before it.
+/// True if a job of `partner` may start together with the head of the queue. The tasks must be a pair. In addition, the
+/// partner's job must be directly behind the head (`next`), or its device part must take no longer than that of the
+/// head. So the partner's job does not delay jobs that are ahead of it in the queue.
 [[nodiscard]] constexpr bool goes_with(const CoRun& head, const CoRun& partner, bool next) noexcept {
   return may_pair(head, partner) && (next || partner.wcet <= head.wcet);
 }
 
-/// Returns the longest device part of a task, whether it executes alone or concurrently.
+/// Returns the longest device part of a task, whether its jobs execute alone or concurrently.
 [[nodiscard]] inline Duration device_part(const Wcet& wcet, const std::optional<CoRun>& co_run) noexcept {
   return co_run ? std::max(wcet.device, co_run->wcet) : wcet.device;
 }

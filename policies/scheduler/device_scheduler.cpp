@@ -143,7 +143,8 @@ bool DeviceScheduler::withdraw(JobId job) noexcept {
   return leave_queue(job, Action::Kind::drop);
 }
 
-/// Removes the job from its queue, and adds an action of kind `how` for it. Returns true if the job was in the queue.
+/// Removes the job from its queue, and adds an action of kind `how` for the job. Returns true if the job was in the
+/// queue.
 bool DeviceScheduler::leave_queue(JobId job, Action::Kind how) noexcept {
   Level& level = level_of(job.task);
   const auto entry = std::ranges::find(level.waiting, job, &Waiting::job);
@@ -182,8 +183,8 @@ void DeviceScheduler::yield() noexcept {
   enqueue(job);
 }
 
-/// Sets the window of slots that a streaming task needs from the beginning of `segment` on. The window has as many
-/// slots as the task's ring has frames. Frees the frames of resident slots outside the window.
+/// Sets the window of slots that a streaming task needs from the beginning of `segment` on. The window has one slot for
+/// each frame of the task's ring. Frees the frames of resident slots outside the window.
 void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept {
   if (!streams(number)) return;
   TaskState& task = tasks_[number];
@@ -203,7 +204,7 @@ void DeviceScheduler::want(std::uint32_t number, std::uint32_t segment) noexcept
   }
 }
 
-/// True if the scheduler would choose the running job again now.
+/// True if the scheduler would choose the running job again at this end of a segment.
 bool DeviceScheduler::is_next_again() const noexcept {
   if (state_.running_end != Placed::End::execution) return false;
   const std::uint32_t own = tasks_[state_.running->task].device_class;
@@ -257,8 +258,8 @@ bool DeviceScheduler::copied(const Event& event) noexcept {
   return true;
 }
 
-/// Fails the job because a chunk that it needs could not be loaded. Chunks that are already loaded stay, and the next
-/// job of the task tries again.
+/// Fails the job because a chunk that it needs could not be loaded. Chunks that are already loaded stay on the device,
+/// and the next job of the task requests the missing chunks again.
 void DeviceScheduler::fail(JobId job) noexcept {
   operation_.left = 0;
   const bool streaming = state_.running == job && streams(job.task);
@@ -269,7 +270,7 @@ void DeviceScheduler::fail(JobId job) noexcept {
   leave_queue(job, Action::Kind::fail);
 }
 
-/// Removes a job from `place` (preempted or staged) if it will not execute and none of its transfers is in flight.
+/// Removes a job from `place` (preempted or staged) if the job will not execute and none of its transfers is in flight.
 void DeviceScheduler::end_placed(std::optional<Placed>& place) noexcept {
   if (!place || will_execute(place)) return;
   if (operation_.job == place->job) operation_.left = 0;
@@ -310,7 +311,8 @@ bool DeviceScheduler::exchangeable(std::uint32_t task, std::uint32_t slots) cons
          (slots == now || state.resident + state.missing == now);
 }
 
-/// Gives the task `size` slots. If `size` differs from the present number, no chunk of the task may be moving.
+/// Changes the number of the task's slots to `size`. If `size` differs from the present number, no chunk of the task
+/// may be moving.
 void DeviceScheduler::resize(std::uint32_t number, std::uint32_t size) noexcept {
   TaskState& task = tasks_[number];
   auto& slots = state_.slots[number];
@@ -403,8 +405,8 @@ void DeviceScheduler::start(const Waiting& job, bool paired) noexcept {
   launch(paired);
 }
 
-/// Submits the segments of the running job that must be on the device but are not yet submitted: the executing segment,
-/// and up to `launch_ahead_` segments after it (none for a stream).
+/// Submits the segments of the running job that must be on the device but are not yet submitted. These are the
+/// executing segment, and up to `launch_ahead_` segments after it (no further segments for a stream).
 void DeviceScheduler::launch(bool paired) noexcept {
   const JobId job = *state_.running;
   const std::uint32_t first = state_.launched;
@@ -472,7 +474,7 @@ Waiting DeviceScheduler::take(Level& level, std::size_t place) noexcept {
 
 // ---- transfers ----
 
-/// Orders transfers for one level: first for its executing job, then for its preempted one, then for its staged one.
+/// Begins transfers for one level: first for its executing job, then for its preempted job, then for its staged job.
 void DeviceScheduler::transfer_for(const Level& level) noexcept {
   const bool executes = state_.running && &level_of(state_.running->task) == &level;
   if (executes && state_.running_end == Placed::End::execution && !load(running_entry())) return;
@@ -480,7 +482,7 @@ void DeviceScheduler::transfer_for(const Level& level) noexcept {
   if (will_execute(level.staged)) load(*level.staged);
 }
 
-/// Orders transfers for the job: up to `in_flight_` in each direction, or with one copy engine a single transfer at a
+/// Begins transfers for the job: up to `in_flight_` in each direction, or with one copy engine a single transfer at a
 /// time. Returns true if all chunks of the job are loaded or being loaded.
 bool DeviceScheduler::load(const Waiting& job) noexcept {
   const TaskState& task = tasks_[job.job.task];
@@ -575,9 +577,9 @@ bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexc
   return task != to && !executes && !placed_beside && from.resident > 0;
 }
 
-/// Returns the task that loses a chunk to `task`, or nullopt if there is none. The order of preference is:
+/// Returns the task that loses a chunk to `task`, or nullopt if no task can lose one. The order of preference is:
 /// 1. Tasks without a job, the task with the latest next release first.
-/// 2. Tasks whose job waits, the least urgent first, but none that is more urgent than a waiting job of `task`.
+/// 2. Tasks whose job waits, the least urgent first. If a job of `task` waits, more urgent tasks lose no chunks.
 /// 3. Tasks with a staged or preempted job in a frozen level, the lowest level first.
 std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> latest;

@@ -1,54 +1,58 @@
 // The scheduler of one device: events in, actions out. The same object decides for the executive (real time), the
-// simulator (virtual time) and the trace checker (recorded time): the same events give the same actions.
+// simulator (virtual time) and the trace checker (recorded time). The same events always give the same actions. The
+// *driver* is the caller that reports events and carries out actions.
 //
 // A job is a sequence of one or more segments, each executed non-preemptively. The device executes one job at a time,
-// or two if the plan lets tasks co-run (below). The most urgent job of a class (PlannedTask::device_class) is the one
+// or two if the plan lets tasks co-run (below). The most urgent job of a class (PlannedTask::device_class) is the job
 // with the smallest device rank. Ties are broken by the earliest absolute deadline, then the lowest task index, then
-// the lowest job number. make_plan() turns that one rule into both orders: under EDF all real-time tasks share rank 0
-// and best-effort tasks share rank 1; under static priority every task has its own rank.
+// the lowest job number. make_plan() expresses both orders by ranks. Under EDF all real-time tasks have rank 0, and
+// best-effort tasks have rank 1. Under static priority every task has a rank of its own.
 //
-// If the plan swaps, a job executes only when every swap slot of its task holds a chunk. A slot is a place in the
-// task's memory, a frame is a physical chunk of the device. The scheduler decides, chunk by chunk, which frame is
-// mapped into which slot. The driver carries out the copies and reports the end of each. The plan's swap policy selects
-// one of four rules (swap_rule.hpp):
+// If the plan swaps, a job executes only when every swap slot of its task has a chunk on the device. A *slot* is the
+// address range for one chunk in the task's memory. A *frame* is a physical chunk of the device. The scheduler decides,
+// chunk by chunk, which frame is mapped into which slot. The driver carries out the copies and reports the end of each
+// copy. The plan's swap policy selects one of four rules (swap_rule.hpp):
 //
-// - pipelined (policies/proofs/pipelined.md): one job runs and one is staged, that is, chosen to run next. The chunks
-//   of the staged job are loaded while the other executes. With two copy engines, at most three transfers are in flight
-//   in each direction: one is under way, one is submitted and follows it without a gap, and one waits. A job of a task
-//   that never swaps bypasses a less urgent staged job.
-//   With classes, each class 1, 2, .. is a level that follows this rule on its own. Only the most urgent level with an
-//   unfinished job begins segments and transfers; the levels below it are frozen, and it may take their frames. A job
-//   that was preempted between two segments gets its chunks back before it continues. Top-class jobs, those of class 0,
-//   never swap, and precede all others at every end of a segment. Transfers continue while top-class jobs execute. Only
-//   the next `launch_ahead` segments of the executing job are submitted to the device before their predecessors have
-//   ended.
-//   A streaming job (policies/proofs/streaming.md) loads its constants while it executes, through a ring of frames. It
-//   begins with the first chunks of its slots, as many as the ring has frames. At the end of each segment, the chunks
-//   that no later segment reads are freed, and as many of the next chunks are loaded. These loads precede those of the
-//   staged job. A segment begins once the chunks that it reads are resident.
-// - rt_swap: the rule of RT-Swap (Kang et al., RTSS 2023, section V-C). One swap operation is under way at a time, and
-//   is not preempted. From the start of its swap-in to the end of its execution a job is not overtaken. A swap-in
-//   starts only for the most urgent job; a swap-out may start for any.
-// - serial: like rt_swap, but a swap-out, too, starts only for the most urgent job, and not while a loaded job waits
-//   for the device.
-// - demand_paging: a job's missing chunks are loaded only when it is the next to execute. During these loads no other
-//   job executes, and no other chunk moves.
+// - pipelined (policies/proofs/pipelined.md): one job executes, and one job is *staged*, that is, chosen to execute
+//   next. The chunks of the staged job are loaded while the other job executes. With two copy engines, at most three
+//   transfers are in flight in each direction: one executes, one is submitted and follows without a gap, and one waits.
+//   A job of a task that never swaps bypasses a less urgent staged job: it begins before the staged job.
+//
+//   With classes, each class 1, 2, .. is a *level* that follows this rule on its own. Only the most urgent level with
+//   an unfinished job begins segments and transfers. The levels below it are *frozen*, and the level may take their
+//   frames. A job that was preempted between two segments gets its chunks back before it continues. Top-class jobs
+//   (class 0) never swap, and precede all other jobs at every end of a segment. Transfers continue while top-class jobs
+//   execute. Only the next `launch_ahead` segments of the executing job are submitted to the device before the segments
+//   ahead of them have ended.
+//
+//   A streaming job (policies/proofs/streaming.md) loads its constants while it executes, through a *ring* of frames,
+//   which the constants use in turn. At the beginning the ring has the chunks of the first slots, one chunk per frame.
+//   At the end of each segment, the chunks that no later segment reads are freed. The next chunks are loaded into the
+//   frames of the freed chunks. These loads precede the loads of the staged job. A segment begins when the chunks that
+//   it reads are resident.
+// - rt_swap: the rule of RT-Swap (Kang et al., RTSS 2023, section V-C). One swap operation is in progress at a time,
+//   and is not preempted. From the start of its swap-in to the end of its execution a job is not overtaken. A swap-in
+//   starts only for the most urgent job. A swap-out may start for any job.
+// - serial: as rt_swap, but a swap-out also starts only for the most urgent job. It does not start while a loaded job
+//   waits for the device.
+// - demand_paging: the missing chunks of a job are loaded only when the job is the next to execute. During these loads
+//   no other job executes, and no other chunk moves.
 //
 // The rules other than pipelined have one level, and one segment for each job, even if the plan has more levels or
 // segments.
 //
-// Victims (tasks that lose a chunk to another): first the task without a job whose next release is latest. A task with
-// a waiting job loses chunks only if no task without a job has any. The least urgent such task comes first, and a
-// waiting job takes no chunk from a more urgent one. Last come the staged and the preempted jobs of frozen levels, the
-// lowest level first. Under demand_paging the victim is the task whose last execution is oldest, among those whose job
-// neither runs nor is staged.
+// A *victim* is a task that loses a chunk to another task. The first choice is the task without a job whose next
+// release is latest. If no task without a job has chunks to lose, the victim is the least urgent task with a waiting
+// job. A waiting job takes no chunk from a more urgent waiting job. The last choice are tasks with staged or preempted
+// jobs in frozen levels, the lowest level first. Under demand_paging the victim is the task whose last execution is
+// oldest, among the tasks whose job neither executes nor is staged.
 //
-// If tasks co-run (co_run.hpp), nothing is swapped or divided into segments. A second job may start together with the
-// head of the queue. It is the first job behind the head for which goes_with() is true. No other job starts until both
-// have ended.
+// If tasks co-run (co_run.hpp), nothing is swapped, and no job is divided into segments. A second job may start
+// together with the head of the queue. It is the first job behind the head for which goes_with() is true. No other job
+// starts until both jobs have ended.
 //
-// exchange() replaces a task by another one while the other tasks continue. The daemon uses it for its client slots,
-// whose clients connect, grow and leave.
+// exchange() replaces a task by another task while the other tasks continue. The daemon has one task for each client
+// slot, and calls exchange() when a client connects, grows or leaves.
 //
 // Allocates in the constructor only. Not thread-safe: one thread delivers all events.
 #pragma once
@@ -71,7 +75,7 @@ struct JobId {
   friend auto operator<=>(const JobId&, const JobId&) = default;
 };
 
-/// A chunk that moves between a frame and its copy in the backing store.
+/// A copy of a chunk between a frame and the backing store.
 struct Transfer {
   std::uint32_t task = 0;  // the task whose memory moves
   std::uint32_t slot = 0;  // index in PlannedTask::swap_slots
@@ -94,20 +98,21 @@ struct Event {
   /// The deadline of the device part: nominal release + PlannedTask::device_done_by; job_requested only
   Instant deadline{};
   Transfer transfer{};
-  /// The transfer failed, and the slot is in its state before the transfer. After a failed copy-out the frame still has
-  /// its contents
+  /// True if the transfer failed. The slot is then in its state before the transfer. After a failed copy-out the frame
+  /// still has its contents
   bool failed = false;
   std::uint32_t segment = 0; // segment_done only
 };
 
 struct Action {
   enum class Kind : std::uint8_t {
-    /// Submit `segment` and the next `committed` segments, after the job's segments that were submitted before
+    /// Submit `segment` and the next `committed` segments to the device, after the segments of the job that were
+    /// submitted before
     start_execution,
     copy_in,  // load `transfer`, for `job`: map the frame into the slot and fill it
     copy_out, // save `transfer`, for `job`: unmap it, and copy it out unless the slot is constant
-    /// The event is impossible in this state (a job requested twice, ...), which is an error of the caller. The state
-    /// does not change
+    /// The event is impossible in this state (for example, a job is requested twice), which is an error of the caller.
+    /// The state of the scheduler does not change
     refuse,
     drop, // a withdrawn job left the scheduler: it does not execute or continue
     fail, // a transfer that the job needed failed: the job does not execute or continue
@@ -116,7 +121,7 @@ struct Action {
   JobId job;
   Transfer transfer{};
   // The following are set for start_execution:
-  bool beside = false; // true if it executes concurrently with the job that was started before
+  bool beside = false; // true if it executes concurrently with the job that was started before it
   /// The memory policy of this execution: D (device memory), M (managed memory) or H (host memory). If the plan's
   /// policy is D/H, the scheduler has chosen D or H
   MemoryPolicy as = MemoryPolicy::device;
@@ -133,10 +138,10 @@ class DeviceScheduler {
     std::uint32_t rank = 0;
     std::uint32_t done = 0; // the number of segments that are done
   };
-  /// A job that is preempted or staged in its level.
+  /// A job that is preempted or staged in its level (see the beginning of this file).
   struct Placed : Waiting {
     enum class End : std::uint8_t { execution, drop, failure };
-    End end = End::execution; // how it leaves this state, once none of its transfers is in flight
+    End end = End::execution; // how the job leaves this state, once none of its transfers is in flight
   };
   /// The jobs of one class, without the executing job.
   struct Level {
@@ -152,14 +157,14 @@ class DeviceScheduler {
   };
   struct State {
     std::optional<JobId> running;
-    /// How the job `running` leaves the device. A job that was withdrawn or failed still occupies the device until its
-    /// submitted segments have ended
+    /// How the job `running` leaves the device. A withdrawn or failed job still occupies the device until its submitted
+    /// segments have ended
     Placed::End running_end = Placed::End::execution;
     std::uint32_t segment = 0;   // the segment of `running` that executes now
     std::uint32_t launched = 0;  // the number of segments of `running` that are submitted to the device
-    std::optional<JobId> beside; // the job that executes concurrently with `running`; either may end first
+    std::optional<JobId> beside; // the job that executes concurrently with `running`; either job may end first
     bool beside_withdrawn = false;
-    std::vector<Level> levels;            // by class; the queue of class 0 also holds top-class jobs that have begun
+    std::vector<Level> levels;            // by class; the queue of class 0 also has top-class jobs that have begun
     std::vector<std::vector<Slot>> slots; // by task
     std::vector<std::uint32_t> free;      // free frames
     std::uint32_t loading = 0;            // the numbers of transfers in flight in each direction
@@ -169,45 +174,47 @@ class DeviceScheduler {
   };
 
   /// The parameters of a task that exchange() changes. The daemon calls exchange() when a client changes; each client
-  /// is one task. All memory of such a task is in swap slots. exchange() does not change the task's class and segments,
-  /// which the constructor takes from the plan.
+  /// is one task. All memory of such a task is in swap slots. The task's class and segments do not change: the
+  /// constructor takes them from the plan.
   struct TaskParameters {
     std::uint32_t rank = 0;
     Duration device_done_by{0}; // from the nominal release
     Duration period{0};
     std::uint32_t slots = 0;
     /// True if the slots of all tasks fit on the device, so that no chunk is ever evicted. A job whose chunks are all
-    /// resident then bypasses a less urgent staged job, like a job of a task without slots.
+    /// resident then bypasses a less urgent staged job (begins before it), as a job of a task without slots does.
     bool stays = false;
     friend bool operator==(const TaskParameters&, const TaskParameters&) = default;
   };
-  /// Takes the tasks' classes, segments, ranks, periods and swap slots from `plan`. A task has at most one outstanding
-  /// job, including a withdrawn job that still executes. At first the frames hold the first `resident_slots` chunks of
-  /// each task. If `resident_slots` is not set, they hold as many of the task's first chunks as there is room for.
-  /// `slots`: the number of swap slots that exchange() can give each task, if that is more than the task has in `plan`.
+  /// Takes the classes, segments, ranks, periods and swap slots of tasks from `plan`. A task may have at most one
+  /// outstanding job; a withdrawn job that still executes counts. At first the frames have the first `resident_slots`
+  /// chunks of each task. If `resident_slots` is not set, they have as many of the task's first chunks as fit. `slots`:
+  /// the number of swap slots that exchange() can assign to each task, if this number exceeds the task's number in
+  /// `plan`.
   explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
-  /// Returns the actions that follow from `event`, in the order in which the caller must carry them out. They are valid
-  /// until the next call. Never blocks, never allocates.
+  /// Returns the actions that follow from `event`, in the order in which the caller must carry them out. The returned
+  /// actions are valid until the next call. Never blocks, never allocates.
   [[nodiscard]] std::span<const Action> on(const Event& event) noexcept;
-  /// Replaces `task` by the task that `with` describes. Slots that both the old and the new task have keep their
-  /// frames; the frames of other slots become free. Returns the actions that follow, as on() does. Returns a refusal
-  /// with the task's number in these cases:
+  /// Replaces `task` by the task that `with` describes. The slots that both the old and the new task have keep their
+  /// frames. The frames of other slots become free. Returns the actions that follow, as on() does. Returns a refusal
+  /// (Action::Kind::refuse) with the task's number in these cases:
   /// - A job of the task is outstanding.
   /// - A chunk of the task moves, and the number of slots would change.
-  /// - The new task would have more slots than there is room for, or than frames.
+  /// - The new task would have more slots than the constructor allows for it, or than there are frames.
   /// - The task is a top-class task and would have slots.
   /// - The task streams, or tasks co-run.
   ///
   /// An exchange to 0 slots clears the task's history: victims are then chosen as if the old task had never existed.
   /// The job numbers of the task continue, so that no number is used twice. Transfers in flight for other jobs
-  /// continue, even if freed frames have made them unnecessary. The next job of the task whose chunk is transferred
-  /// waits for them.
+  /// continue, even if freed frames have made them unnecessary. If such a transfer moves a chunk of the task, the next
+  /// job of the task waits for it.
   [[nodiscard]] std::span<const Action> exchange(std::uint32_t task, const TaskParameters& with) noexcept;
   /// True if request `a` must be delivered before request `b` when both have arrived. The order matters, since an idle
-  /// device starts the job of the first delivered request.
+  /// device starts the job of the request that is delivered first.
   [[nodiscard]] bool precedes(const Event& a, const Event& b) const noexcept;
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  /// Returns the number of segments of a job of `task`: as planned, or 1 under a rule that supports no more.
+  /// Returns the number of segments of a job of `task`: the planned number, or 1 under a rule that supports only one
+  /// segment.
   [[nodiscard]] std::uint32_t segments_of(std::uint32_t task) const noexcept { return tasks_[task].segments; }
   /// True if no job runs, is staged or waits, and nothing is copied.
   [[nodiscard]] bool idle() const noexcept;
@@ -236,9 +243,9 @@ class DeviceScheduler {
     bool stays = false; // see TaskParameters::stays
     /// The slots that the task needs: all of them, or the current window of a stream
     SlotRange wanted{};
-    /// The numbers of resident and missing slots in `wanted`; other slots in `wanted` are being copied
+    /// The numbers of resident and of missing slots in `wanted`. The other slots in `wanted` are being copied
     std::uint32_t resident = 0, missing = 0;
-    /// The slots at which the round-robin searches for a chunk to move begin
+    /// The slots at which the round-robin searches for a chunk to copy out and a chunk to copy in begin
     std::uint32_t next_out = 0, next_in = 0;
   };
   /// A swap operation of the rules serial and rt_swap. It moves chunks of one task and is not preempted.
@@ -255,7 +262,7 @@ class DeviceScheduler {
     JobId job; // the job that needs the transfer
   };
 
-  // Event handlers and their helpers. The handlers change the state, and return false if the event is refused.
+  // Event handlers and their helpers. The handlers change the state. They return false if they refuse the event.
   [[nodiscard]] bool request(const Event& event) noexcept;
   [[nodiscard]] bool withdraw(JobId job) noexcept;
   [[nodiscard]] bool end_segment(const Event& event) noexcept;
@@ -314,21 +321,21 @@ class DeviceScheduler {
     return place && place->end == Placed::End::execution;
   }
   [[nodiscard]] Level& level_of(std::uint32_t task) noexcept { return state_.levels[tasks_[task].device_class]; }
-  /// Returns the level of the rules that have only one level.
+  /// Returns the level under the rules that have only one level.
   [[nodiscard]] Level& only_level() noexcept { return state_.levels[1]; }
 
   SwapRule rule_ = SwapRule::pipelined;
   bool co_runs_ = false;
-  std::uint32_t room_ = 0; // the most slots that a task may have after an exchange
+  std::uint32_t room_ = 0; // the maximum number of slots that a task may have after an exchange
   /// The maximum number of transfers in flight in each direction, with two copy engines (pipelined rule). 1: at most
-  /// one transfer in both directions together. 0: nothing is swapped
+  /// one transfer at a time, in either direction. 0: nothing is swapped
   std::uint32_t in_flight_ = 0;
   std::uint32_t launch_ahead_ = 0;
   std::vector<TaskState> tasks_;
   std::vector<Stream> streams_; // by task; a task without a ring does not stream
   std::vector<Flight> flights_;
   std::uint64_t executions_ = 0;
-  /// For serial and rt_swap: the current operation. It has ended when none of its chunks is left to move or in flight
+  /// For serial and rt_swap: the current operation. It has ended when all its chunks have moved
   Operation operation_;
   State state_;
   std::vector<Action> actions_; // caused by the last event; capacity reserved

@@ -1,11 +1,11 @@
-// Keeps the releases of a task that no timer releases at least a period apart. A trigger that comes too early waits,
-// and newer triggers coalesce with it. A state machine without a clock. For a task triggered by the end of another
-// task's job, this gate is the release guard of Sun and Liu (ICDCS 1996). proofs/chains.md explains why such a task
-// needs no release jitter.
+// Keeps the releases of a task at least a period apart, for tasks that no timer releases. A trigger that comes too
+// early waits at the gate, and newer triggers coalesce with it. A state machine without a clock. If the end of another
+// task's job triggers the task, this gate is the release guard of Sun and Liu (ICDCS 1996). proofs/chains.md explains
+// why such a task needs no release jitter.
 //
-// One owner reports every trigger, and calls next() for the next release. A ReleaseGrid is used with the gate: the
-// owner postpones the grid to the gate's next() if that is later. When the grid has decided whether a job starts or is
-// dropped, the owner calls release(). Never allocates. Not thread-safe.
+// One owner reports every trigger, and calls next() for the next release. The owner also has a ReleaseGrid for the
+// task. If the gate's next() is later than the grid's next(), the owner postpones the grid to it. When the grid has
+// decided whether a job starts or is dropped, the owner calls release(). Never allocates. Not thread-safe.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -21,23 +21,23 @@ class SporadicGate {
   explicit SporadicGate(Duration period) noexcept : period_(period) {}
 
   /// Requests a job at `at`, which may be in the future. If an earlier trigger still waits, the new trigger coalesces
-  /// with it, and the instant of the earlier trigger is kept.
+  /// with it, and the waiting trigger keeps its instant.
   void trigger(Instant at) noexcept {
     if (next_) return void(++dropped_);
     next_ = std::max(at, earliest_);
     asked_ = at;
   }
-  /// Returns when the waiting trigger releases a job, or nullopt if no trigger waits.
+  /// Returns the instant at which the waiting trigger releases a job, or nullopt if no trigger waits.
   [[nodiscard]] std::optional<Instant> next() const noexcept { return next_; }
-  /// Reports that a started job or a dropped release has used the waiting trigger at `at`. `at` must not be before
-  /// next().
+  /// Reports that the waiting trigger has led to a release at `at`, which started a job or was dropped. `at` must not
+  /// be before next().
   void release(Instant at) noexcept {
     next_.reset();
     earliest_ = at + period_;
   }
-  /// Returns when the trigger of the last release was requested, before any wait at the gate.
+  /// Returns the instant for which the trigger of the last release was requested, before any wait at the gate.
   [[nodiscard]] Instant asked() const noexcept { return asked_; }
-  /// Returns the number of triggers that coalesced with a waiting one.
+  /// Returns the number of triggers that coalesced with a waiting trigger.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
  private:

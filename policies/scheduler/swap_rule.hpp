@@ -8,10 +8,10 @@
 namespace rtexec::policies {
 
 enum class SwapRule : std::uint8_t {
-  pipelined,     // one job's chunks are loaded while another job executes
+  pipelined,     // the chunks of one job are loaded while another job executes
   serial,        // one swap operation at a time, and only for the most urgent job
   rt_swap,       // one swap operation at a time; swap-outs for any job (RT-Swap, RTSS 2023, section V-C)
-  demand_paging, // a job's missing chunks are loaded only when it is the next to execute
+  demand_paging, // the missing chunks of a job are loaded only when the job is the next to execute
 };
 
 [[nodiscard]] constexpr SwapRule rule_of(SwapPolicy policy) noexcept {
@@ -28,8 +28,8 @@ enum class SwapRule : std::uint8_t {
   return SwapRule::demand_paging;
 }
 
-/// True if chunks move in swap operations. There is one operation at a time, it is not preempted, and it may serve a
-/// job that still waits.
+/// True if chunks move in swap operations. Only one operation is in progress at a time. It is not preempted, and may
+/// serve a job that still waits.
 [[nodiscard]] constexpr bool in_operations(SwapRule rule) noexcept {
   return rule == SwapRule::serial || rule == SwapRule::rt_swap;
 }
