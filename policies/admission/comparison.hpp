@@ -1,6 +1,6 @@
 // The verdicts of all tests of the device alone on a plan's tasks, for comparison. A verdict says whether a test proves
-// the tasks, with the numbers of its inequality. Each test uses the swap volumes that suit it best. The verdicts are
-// only a report: promises depend on Plan::tests(). Pure.
+// the tasks, with the numbers of its inequality. Each test uses swap volumes (numbers of swapped chunks) that are
+// chosen for it. The verdicts are only a report: promises depend on Plan::tests(). Pure.
 #pragma once
 
 #include <rtexec/plan.hpp>

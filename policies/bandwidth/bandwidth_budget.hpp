@@ -167,8 +167,8 @@ class BandwidthLoop {
   [[nodiscard]] bool learning() const noexcept { return learning_; }
 
   static constexpr unsigned learnt_from = 8; // a kind is known after this number of executions under the lowest limit
-  /// Learning ends after at most this number of executions, counted over all kinds. A kind that is not among the last
-  /// `learning_window` executions does not delay the end of learning
+  /// Learning ends after at most this number of executions, counted over all kinds. If a kind is not among the last
+  /// `learning_window` executions, the end of learning does not depend on it
   static constexpr unsigned learning_window = 64;
 
  private:

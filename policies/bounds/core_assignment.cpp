@@ -20,8 +20,8 @@ namespace {
 /// (`fullest`).
 enum class Fit { first, emptiest, fullest };
 
-/// The order in which tasks choose their cores. Real-time tasks choose first. Among real-time tasks, those with the
-/// largest share of a core choose first (`heaviest`), or the most urgent ones.
+/// The order in which tasks choose their cores. Real-time tasks choose before best-effort tasks. Among real-time tasks,
+/// the tasks with the largest share of a core choose first (`heaviest`), or the most urgent tasks (`most_urgent`).
 enum class Turn { heaviest, most_urgent };
 
 /// All cores in order of preference:

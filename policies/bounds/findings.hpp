@@ -144,7 +144,8 @@ struct Finding {
   Nanos left = 0;
   Nanos right = 0;
   Reason reason{};
-  std::optional<Nanos> reserve{}; // by how much longer the blocking could be at most; absent: the slack is right - left
+  /// The longest additional blocking that the test would allow; absent: the slack is right - left
+  std::optional<Nanos> reserve{};
   // For a test of demand, at the tightest instant:
   Nanos instant = 0;     // the length of the examined interval
   Nanos demand = 0;      // the demand of jobs in the interval

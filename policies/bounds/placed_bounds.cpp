@@ -48,7 +48,7 @@ void PlacedBounds::set_parts(std::size_t task, Nanos before, Nanos device, Nanos
   staged.after = after;
 }
 
-/// True if the lengths of CPU parts differ from those at construction.
+/// True if the lengths of CPU parts have changed since construction.
 bool PlacedBounds::moved() const {
   return !std::ranges::equal(begun_.tasks, named_.set.tasks, [](const StagedTask& a, const StagedTask& b) {
     return a.before == b.before && a.after == b.after;

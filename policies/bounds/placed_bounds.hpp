@@ -35,8 +35,8 @@ class PlacedBounds {
   /// Sets the longest device part of best-effort tasks.
   void set_background(Nanos part) { named_.set.background = part; }
 
-  /// Returns an upper bound on the slack with these parts, which also holds for all longer parts. Returns nullopt if
-  /// the set is proved neither with these parts nor with longer ones.
+  /// Returns an upper bound on the slack with the lengths of set_parts(). The bound is also valid for all longer parts.
+  /// Returns nullopt if the set is proved neither with these lengths nor with longer parts.
   [[nodiscard]] std::optional<Nanos> most();
 
   /// Returns an upper bound on the slack faster than most(). It examines only the instants and responses that were
@@ -44,7 +44,8 @@ class PlacedBounds {
   /// bound falls below this value.
   [[nodiscard]] std::optional<Nanos> glance(Nanos needed);
 
-  /// True if the set is known to be proved with these parts. Then it is also proved with all shorter parts.
+  /// True if the set is known to be proved with the lengths of set_parts(). Then it is also proved with all shorter
+  /// parts.
   [[nodiscard]] bool surely_proved();
 
  private:

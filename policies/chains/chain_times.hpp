@@ -88,7 +88,7 @@ class ChainTimes {
 
  private:
   struct Task {
-    std::optional<ChainStamp> held;   // the stamp of the job under way
+    std::optional<ChainStamp> held;   // the stamp of the job that has read and not yet written
     std::optional<ChainStamp> output; // the stamp of the current output
     std::optional<ChainStamp> coming; // the stamp of the next output, current from `appears` on
     Instant appears{};

@@ -229,7 +229,7 @@ constexpr std::size_t many = 64;
 struct Charging {
   std::vector<Load> higher;    // loads of the more urgent tasks
   double share = 0;            // the share of the device that the loads in `higher` take
-  std::vector<Nanos> blocking; // by task: the longest blocking by this task and less urgent ones
+  std::vector<Nanos> blocking; // by task: the longest blocking by this task and less urgent tasks
 };
 
 Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
@@ -240,8 +240,8 @@ Charging charging_of(const DeviceSet& set, const Overlap& overlap) {
   return charging;
 }
 
-/// Computes the responses. Loads have no effect on a task that loads no chunks if no more urgent task loads chunks
-/// either. Stops after the first task that is late.
+/// Computes the responses under the rule `pipelined`, from the most urgent task on. If neither a task nor a more urgent
+/// task loads chunks, loads by less urgent tasks do not affect its response. Stops after the first task that is late.
 void pipelined_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdict& verdict) {
   const std::vector<Overlap> all = overlaps(parts_of(set, volumes), {});
   std::vector<Charging> charged;

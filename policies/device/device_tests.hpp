@@ -1,6 +1,6 @@
-// Tests of the device alone, for comparison. Each test returns its verdict on the same set, with the swap volumes
-// (numbers of swapped chunks) that suit the test best. Formulas, proofs and the scheduler that each test assumes:
-// proofs/. Set-up only: allocates.
+// Tests of the device alone, for comparison. Each test returns its verdict on the same set, with swap volumes (numbers
+// of swapped chunks) that are chosen for this test. Formulas, proofs and the scheduler that each test assumes: proofs/.
+// Set-up only: allocates.
 #pragma once
 
 #include <rtexec/plan.hpp>
@@ -38,7 +38,7 @@ struct DeviceVerdict {
   /// times (static priority): the deadline of the tightest task. Tests of demand (EDF): the length of the tightest
   /// interval
   Nanos instant = 0;
-  Nanos slack = 0; // by how much longer the blocking could be at most
+  Nanos slack = 0; // the longest additional blocking that the test would allow
   /// Bounds on the responses, by task, if demand, rta or pipelined proves the set; 0 for best-effort tasks
   std::vector<Nanos> responses{};
 };

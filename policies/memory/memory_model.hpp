@@ -121,6 +121,7 @@ struct MemoryFit {
 ///
 /// `held_out` comes from fits that each leave out one of five groups of measurements. If there are fewer than five
 /// different traffics, each traffic is one group. Measurements of one traffic are always in one group.
+///
 /// Returns bad_input if a measurement has no time or no policy, or if there are fewer than two different traffics.
 [[nodiscard]] Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
 /// Computes the costs as fit() does, but does not estimate the errors. It is for callers that set measurements aside
