@@ -7,7 +7,8 @@
  *   backend = "onnxruntime"          # librtexec-backend-onnxruntime.so, found by the dynamic linker
  *   arguments = "threads=1"
  *
- * or `backend = "./libmine.so"`, a file in the folder of the TOML file. The built-in back end is "rtexec".
+ * A task may also name a file in the folder of its TOML file: `backend = "./libmine.so"`. The built-in back end is
+ * "rtexec".
  *
  * The networks of a back end are workloads (workload.h), and a plan treats them like the workloads of all other tasks.
  * So a network can have memory by class, memory of its own (own_device, own_host), tuning, links and recognised
@@ -72,11 +73,11 @@ typedef struct rtexec_backend {
   uint32_t version;      /* RTEXEC_BACKEND_VERSION */
   const char* name;      /* the back end's own name, with its version: "ONNX Runtime 1.22.0" */
   uint32_t device_kinds; /* the supported rtexec_device_kind values, combined as bits */
-  /* Makes the network of `model`, ready except for bind(). Called during set-up, on any thread, possibly several
-   * times for one task. Several networks may exist at a time. The network's `fingerprint` must change whenever
-   * anything changes that execution times depend on. rtexec itself also compares the files of model and back end,
-   * and `arguments`. `rtexec check` calls this function even on machines without the device. On failure the
-   * function returns null and writes the reason into `error`, which is never null. */
+  /* Makes the network of `model`, ready except for bind(). Called during set-up, on any thread, possibly several times
+   * for one task. Several networks may exist at a time. The network's `fingerprint` must identify everything that its
+   * execution times depend on. rtexec itself also compares the files of model and back end, and `arguments`. `rtexec
+   * check` calls this function even on machines without the device. On failure the function returns null and writes
+   * the reason into `error`, which is never null. */
   const rtexec_workload* (*open)(const rtexec_model* model, rtexec_error* error);
 } rtexec_backend;
 

@@ -1,7 +1,7 @@
-// A process uses this interface to report that it uses the GPU, or that it needs memory bandwidth. It reports this to
-// an executive on the same machine that regulates memory bandwidth. While any process holds a lock, best-effort cores
-// are limited (rtexec/docs/user-guide/bandwidth-budgets.md). The state is one page of shared memory; a call costs a few
-// nanoseconds and never blocks.
+// Lets a process report to an executive on the same machine that the process uses the GPU, or that it needs memory
+// bandwidth. The executive must regulate memory bandwidth. While any process holds a lock, the executive limits
+// best-effort cores (rtexec/docs/user-guide/bandwidth-budgets.md). The state is one page of shared memory; a call costs
+// a few nanoseconds and never blocks.
 //
 //   auto locks = rtexec::BandwidthLocks::open();
 //   { rtexec::BandwidthLock lock(*locks); run_the_critical_section(); }   // bw_lock, bw_unlock

@@ -34,8 +34,8 @@ struct SwapCost {
   Duration in_fixed{0};
   /// The fixed cost of evicting the chunks of one task. It does not depend on their number.
   Duration out_fixed{0};
-  /// The maximum excess of a measured operation over the fitted line. The costs include a margin, which was added after
-  /// this excess was determined.
+  /// The largest time by which a measured operation exceeded the fitted line. Afterwards a margin was added to the
+  /// costs.
   Duration residual{0};
 };
 
@@ -163,8 +163,8 @@ struct MemoryFacts {
 /// says so; no member is negative. Measured by `rtexec calibrate memory`. A host device (cores that replace a GPU)
 /// emulates these costs.
 struct MemoryCosts {
-  /// True if CPU and GPU share one memory. It selects the terms that the model uses for managed memory (M) and mapped
-  /// host memory (H). For a board it equals unified_memory; for host devices it is true.
+  /// True if CPU and GPU share one memory. The model of memory policies then uses other terms for managed memory (M)
+  /// and mapped host memory (H). For a board it equals unified_memory; for host devices it is true.
   bool unified = true;
 
   // Copies (D), through memory or over a link
@@ -266,9 +266,10 @@ struct Board {
   [[nodiscard]] bool has_driver() const noexcept { return device != DeviceKind::host; }
 };
 
-/// Returns the counter for `core`. Uses the first that exists of: a counter of `event`; the board's counter that lists
-/// the core; the board's counter that lists no core; a counter of the machine's cache misses. `event` is the event that
-/// the task set names; empty if the task set names no event. For page faults, `line` is the page size.
+/// Returns the counter for `core`. Uses the first existing counter in this order: a counter of `event`; the board's
+/// counter that lists the core; the board's counter that lists no core; a counter of the machine's cache misses.
+/// `event` is the event that the task set names; empty if the task set names no event. For page faults, `line` is the
+/// page size.
 [[nodiscard]] RTEXEC_API CounterFacts counter_of(unsigned core, const Board& board, std::string_view event);
 
 /// Reads a board file by its path (any text that contains '/' or ends in ".toml"), or a built-in board by its name.

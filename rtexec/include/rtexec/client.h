@@ -50,7 +50,7 @@ static inline void* rtexec_client_function(const char* name) {
 /* Declares the timing of the jobs that this process begins after this call. `response_bound_ns` may be null;
    otherwise it receives the maximum time from a job's beginning to its end. A CUDA context must be current. If the
    promise becomes possible only when delayed jobs of other clients have ended, waits up to 2 s for these jobs.
-   Inside a job it does not wait. */
+   A call inside a job does not wait. */
 static inline int rtexec_job_declare(const rtexec_job_declaration* declaration, int64_t* response_bound_ns) {
   int (*declare)(const rtexec_job_declaration*, int64_t*) = NULL;
   void* found = rtexec_client_function("rtexec_client_job_declare");

@@ -91,8 +91,8 @@ class RTEXEC_API Executive {
   // The references that these functions return are valid as long as the executive exists.
   [[nodiscard]] const ResolvedSet& set() const;
   [[nodiscard]] const Plan& plan() const;
-  /// Returns one fingerprint for each task, in the order of the tasks. A fingerprint changes whenever anything changes
-  /// that a measured WCET of the task depends on.
+  /// Returns one fingerprint for each task, in the order of the tasks. A fingerprint identifies everything that a
+  /// measured WCET of the task depends on.
   [[nodiscard]] const std::vector<std::string>& fingerprints() const;
   /// Returns the requirements that the machine could not fulfil, one text for each requirement. The list is complete
   /// after start().

@@ -112,8 +112,8 @@ struct ShareBound {
   std::int64_t left = 0;
   std::int64_t right = 0;
 };
-/// A precondition of every test that the set violates, for any execution times. TestVerdict::explanation names the
-/// violation and a remedy.
+/// A violated precondition: all tests require it, and the set violates it for any execution times.
+/// TestVerdict::explanation names the violation and a remedy.
 struct UnmetPrecondition {};
 
 /// The outcome of one test, with its numbers for the instant or task with the smallest slack.
@@ -262,18 +262,19 @@ struct PlannedTask {
   /// The reservation of the first CPU part of a real-time task. Absent: the plan is not for SCHED_DEADLINE, or the task
   /// is best-effort.
   std::optional<CpuReservation> before_reservation;
-  /// The reservation of the last CPU part of a real-time task. Absent: for the reasons given at `before_reservation`.
+  /// The reservation of the last CPU part of a real-time task. Absent: the plan is not for SCHED_DEADLINE, or the task
+  /// is best-effort.
   std::optional<CpuReservation> after_reservation;
 };
 
 /// One task's term in the sum that bounds the reaction time of a chain.
 struct ChainTerm {
   std::string task;
-  /// The time until the release of a job that has the data. It begins at the previous task's output; for the first task
-  /// it begins at the event. The first task's term includes its input delay.
+  /// The time until the release of a job that has the data. This time begins at the previous task's output, or at the
+  /// event if the task is the chain's first task. The first task's term includes its input delay.
   Duration waits{0};
-  /// The time from that release to the job's output. The time ends earlier if, from an earlier instant on, no job of
-  /// the next task can begin before that output.
+  /// The time from that release to the job's output. If no job of the next task can begin between an earlier instant
+  /// and that output, the time ends at the earlier instant.
   Duration takes{0};
 };
 

@@ -24,7 +24,7 @@ struct PartBasis {
   WcetMethod method = WcetMethod::growth;
   /// With 95 % confidence, a job exceeds the WCET with at most this probability. 0: there is no claim
   double exceedance = 0;
-  /// `longest` contains the longest execution of each block of `block` consecutive jobs. `block` is a power of two.
+  /// The number of consecutive jobs in a block, a power of two. `longest` contains the longest execution of each block.
   /// Later executions can be added.
   std::uint64_t block = 1;
   std::vector<Duration> longest;

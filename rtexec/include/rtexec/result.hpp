@@ -19,7 +19,7 @@ enum class Errc {
   missed,        // a deadline or a bound was missed, or a WCET was exceeded and ended the run       (exit code 4)
   refused,       // the machine refused a request                            (exit code 5)
   out_of_memory, // a device, an arena or a fixed table is full
-  unsupported,   // the board or this version cannot do it
+  unsupported,   // the board or this version of rtexec does not support the request
   device_fault,  // the device, or work on it, failed
   device_lost,   // an earlier fault ended the device: no further work can run on it
   cancelled,     // the work was withdrawn before it ran

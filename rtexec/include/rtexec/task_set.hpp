@@ -28,8 +28,8 @@ struct SyntheticLayers {
   /// The length of each layer. The sum of all lengths is the WCET of the device part.
   std::vector<Duration> times{};
   [[nodiscard]] std::size_t number() const { return times.empty() ? count : times.size(); }
-  /// Returns the length of each layer for a device part with the WCET `wcet`. If the lengths are equal, the last layer
-  /// also gets the remainder of the division.
+  /// Returns the length of each layer for a device part with the WCET `wcet`. If `times` is empty, the layers have
+  /// equal lengths, and the last layer also gets the remainder of the division.
   [[nodiscard]] std::vector<Duration> of(Duration wcet) const {
     if (!times.empty()) return times;
     std::vector<Duration> equal(count, wcet / count);

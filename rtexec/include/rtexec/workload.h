@@ -1,7 +1,8 @@
 /* A custom workload in C: the computation that a task runs in each job. C11 and C++17. The C++20 interface is
  * <rtexec/workload.hpp>.
  *
- * Either a program passes the workload to an executive (rtexec.h), or a task set names a shared object that makes it:
+ * Either a program passes the workload to an executive (rtexec.h), or a task set names a shared object that makes the
+ * workload:
  *
  *   [[task]]
  *   name = "control"
@@ -52,8 +53,8 @@ typedef struct rtexec_device {
    * execute(). Null on the host device, whose addresses are ordinary addresses. */
   void* stream;
   void* self; /* argument of wait() */
-  /* Waits until all work in the stream is done. The task set's key `completion` selects whether this sleeps or spins.
-   * May be called only in execute() and execute_segment(). */
+  /* Waits until all work in the stream is done. The task set's key `completion` selects whether the function sleeps or
+   * spins. May be called only in execute() and execute_segment(). */
   rtexec_code (*wait)(void* self);
 } rtexec_device;
 
@@ -109,9 +110,9 @@ typedef struct rtexec_workload {
   void* self; /* argument of each function */
   rtexec_memory_demand memory;
   const void* constants; /* memory.constant bytes, copied to the device before the first job; live until destroy() */
-  /* A text that changes whenever anything changes that a measured execution time depends on, such as the code and its
-   * data. It must not be null or empty. For a workload of a shared object, rtexec also compares the bytes of the file
-   * and `arguments`. */
+  /* A text that identifies everything that a measured execution time depends on, such as the code and its data. It
+   * must not be null or empty. For a workload of a shared object, rtexec also compares the bytes of the file and
+   * `arguments`. */
   const char* fingerprint;
 
   /* Set-up; called once, before the first job. Null: there is nothing to prepare. If bind() fails, destroy() is
@@ -128,8 +129,8 @@ typedef struct rtexec_workload {
                                                     * device part is done */
   rtexec_code (*after)(void* self, uint64_t job);  /* on the task's core */
 
-  /* Frees the workload. This is the last call. If the workload was refused because of its `size`, it is not called.
-     Null: no call. */
+  /* Frees the workload. This is the last call. If the workload was refused because of its `size`, destroy() is not
+   * called. Null: no call. */
   void (*destroy)(void* self);
 
   /* Inputs and outputs; null if there are none. They must be valid at constant addresses until destroy(). Inputs

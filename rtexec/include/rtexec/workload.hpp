@@ -91,8 +91,8 @@ class RTEXEC_API Workload {
   /// Returns the contents of the constants, MemoryDemand::constant bytes, which are copied to the device before the
   /// first job. They must be valid as long as the workload exists.
   [[nodiscard]] virtual std::span<const std::byte> constants() const = 0;
-  /// Returns a text that changes whenever anything changes that a measured WCET of this workload depends on, such as
-  /// model contents and input size. A changed fingerprint makes measurements stale.
+  /// Returns a text that identifies everything that a measured WCET of this workload depends on, such as model contents
+  /// and input size. If the text changes, earlier measurements are stale.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
   /// Returns sentences for the user. Each sentence names a choice that the model leaves open, and the value that was
   /// chosen.
