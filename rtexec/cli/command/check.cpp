@@ -39,15 +39,15 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   const auto profile = must(read_profile(file));
   set.executive.profile = file;
   for (Task& task : set.tasks) {
-    if (!task.wcet) continue; // planning uses the profile's time if the workload is the same
+    if (!task.wcet) continue; // planning itself takes this WCET from the profile, if the workload is the same
     const ProfileEntry* const entry = entry_of(profile, task.name, task.memory_policy);
     if (entry == nullptr) give_up(Errc::bad_input, file.string() + ": error: task '" + task.name + "': no measurement");
     task.wcet = entry->wcet;
   }
 }
 
-/// Plans the set again, with the segments and streamed constants that its tasks forbid. Returns nullopt if the set is
-/// already proved, if no task forbids segments or streaming, or if planning fails.
+/// Plans the set again as if its tasks did not forbid segments and streaming. Returns nullopt if the set is already
+/// proved, if no task forbids segments or streaming, or if planning fails.
 std::optional<PlannedSet> divided(const PlannedSet& whole, TaskSet set) {
   const auto forbids = [](const Task& task) { return task.segments == 1 || task.constants == Constants::whole; };
   if (whole.plan.proved || std::ranges::none_of(set.tasks, forbids)) return std::nullopt;
@@ -65,8 +65,8 @@ nlohmann::json segments_json(const PlannedSet& whole, const std::optional<Planne
   return {{"proved", divided->plan.proved}, {"device_time", cost.time}, {"device_bytes", cost.memory.count}};
 }
 
-/// Checks if this machine fulfils all requirements of `run`, in the order of `run`. If the plan is for another machine,
-/// checks only the machine file.
+/// Checks whether this machine fulfils all requirements of `rtexec run`, in the order in which `rtexec run` checks
+/// them. If the plan is for another machine, checks only whether that machine has the cores that the plan uses.
 executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   if (!options.machine.empty()) {
     executive::Inquiry elsewhere{.planned = plan_on(options.machine, set), .startable = {}, .needs = {}};
@@ -82,8 +82,8 @@ executive::Inquiry inquire(const CheckOptions& options, const TaskSet& set) {
   return here;
 }
 
-/// Returns the error with which `run` would end before its first job. If the plan is for another machine, each feature
-/// that this machine is known to lack is an error, even if the set allows degraded runs.
+/// Returns the error with which `rtexec run` would end before its first job. If the plan is for another machine, each
+/// feature that the machine is known to lack is an error, even if the set allows degraded runs.
 Result<> refusal_of(const executive::Inquiry& inquiry) {
   if (!inquiry.startable) return inquiry.startable;
   const bool allow_degraded = inquiry.not_asked.empty() && inquiry.planned.tasks.executive.allow_degraded;

@@ -105,8 +105,8 @@ void write(const Inference& inference, const InferOptions& options, std::ostream
   out << "wrote " << options.output << '\n';
 }
 
-/// Prints the names of inputs without a file that are all zeros. Inputs that are indices get one value instead of
-/// noise. The results then have no meaning.
+/// Prints the names of inputs that are all zeros and for which the user gave no file. Inputs that are indices can be
+/// all zeros, because they get one value instead of noise. The results then have no meaning.
 void print_zero_inputs(std::ostream& out, const Inference& inference) {
   const auto inputs = inference.workload().inputs();
   for (std::size_t i = 0; i < inputs.size(); ++i) {

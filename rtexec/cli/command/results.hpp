@@ -25,7 +25,7 @@ class ResultFolder {
   std::vector<std::filesystem::path> made_; // created folders, innermost first
 };
 
-/// Writes the files. Each one replaces an existing file atomically. Throws Failed.
+/// Writes the files. Each new file replaces an existing file atomically. Throws Failed.
 void write_files(const std::filesystem::path& folder, const report::Files& files);
 
 /// Writes the files and prints their names. Has no effect if the path is empty.

@@ -178,7 +178,7 @@ int run(RunOptions options) {
   OutputFile jobs_file = must(OutputFile::open(options.jobs));
   auto viewer = start_viewer(observer, options, executive, out);
   startable.store(&executive);
-  ExitGuard::come_first(); // before the exit handlers that channels have registered
+  ExitGuard::come_first(); // the guard runs before the exit handlers that channels have registered
   if (stop.asked()) give_up(Errc::cancelled, "stopped by a signal before the start: nothing was run");
   const Outcome ended = execute(executive, recording, viewer.get(), out);
   viewer.reset();

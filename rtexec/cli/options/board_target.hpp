@@ -19,8 +19,8 @@ struct BoardOptions {
   void add_to(const Command& command);
 };
 
-/// The board to measure, and the TOML text into which the results are merged. If the output file exists, both come from
-/// this file, so that its other facts are kept.
+/// The board to measure, and the TOML text into which the results are merged. If the output file exists, the board and
+/// the text are read from the output file, so that its other facts are kept.
 struct BoardTarget {
   std::string board; // by name or path
   std::string toml;

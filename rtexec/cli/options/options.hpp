@@ -30,7 +30,7 @@ class Option {
   Option existing_file() const;
   Option existing_folder() const;
   Option existing_path() const;
-  /// Accepts a list in a single word. Without this, the words that follow could belong to the list.
+  /// Accepts a list in a single word. Without this setting, the parser could add the words after the list to the list.
   Option separated_by(char separator) const;
   Option needs(const Option& other) const;
   Option excludes(const Option& other) const;

@@ -39,9 +39,10 @@ void print_below(std::ostream& out, const std::vector<Reactions>& chains, std::s
 void print_plan(std::ostream& out, const ResolvedSet& set, const Plan& plan);
 /// Prints the verdicts of the tests for the device, which ignore the cores, side by side.
 void print_comparison(std::ostream& out, const std::vector<TestVerdict>& tests);
-/// Prints the features that the backing store had to replace by others. Prints nothing if no feature was replaced.
+/// Prints the slower method that the backing store uses, and the reason. Prints nothing if the store uses the fastest
+/// method.
 void print_fallback(std::ostream& out, const SwapReport& swap);
-/// Prints the range of the clock's frequency during the run. Prints nothing if it was constant.
+/// Prints the range of the clock's frequency during the run. Prints nothing if the frequency was constant.
 void print_clock(std::ostream& out, const ClockReport& clock);
 /// Prints the time that a hypervisor stole from cores. Prints nothing if no time was stolen.
 void print_stolen(std::ostream& out, const std::vector<StolenReport>& stolen);

@@ -216,7 +216,7 @@ std::string measured_wcet(const ProfileEntry& entry, Part part) {
   return text.str();
 }
 
-/// Returns the estimated share of jobs that may exceed a WCET, for the part where it is largest.
+/// Returns the estimated share of jobs that may exceed a WCET, for the part of a job with the largest share.
 std::string exceedance(const ProfileEntry& entry) {
   double most = 0;
   for (const Part part : {Part::before, Part::device, Part::after}) {
@@ -331,8 +331,8 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-/// Prints if the set would be proved with the segments that it forbids, and the cost of these segments. Returns true if
-/// it would be proved.
+/// Prints whether the set would be proved with the segments that it forbids, and the cost of these segments. Returns
+/// true if the set would be proved with these segments.
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
     print_wrapped(out,

@@ -20,7 +20,7 @@ namespace rtexec::command {
 /// that they can be copied.
 void print_wrapped(std::ostream& out, const std::string& text, std::string_view indent = "  ");
 
-/// Facts about a run on the set's machine that the plan does not have.
+/// Facts about a run on the set's machine that the plan does not contain.
 struct Readiness {
   bool running = false;              // true: the verdict is about a run in progress
   bool asked = false;                // true: the machine was checked for everything that a run needs

@@ -1,6 +1,6 @@
-// Protection against foreign code (a task's library) that calls exit(). Without it, the command would end as if it
-// had succeeded. While a guard lives, exit() and quick_exit() end the process with the exit code of a refusal, and
-// name the calling thread. _exit() cannot be intercepted.
+// Protection against foreign code (a task's library) that calls exit(). Without the protection, the command would end
+// as if it had succeeded. While a guard lives, exit() and quick_exit() end the process with the exit code of a refusal,
+// and name the calling thread. _exit() cannot be intercepted.
 #pragma once
 
 namespace rtexec::command {

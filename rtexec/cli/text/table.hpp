@@ -26,8 +26,9 @@ class Table {
   /// another table. This table repeats the text columns at the left, which name the rows. A table whose last column is
   /// text is not split.
   void print(std::ostream& out, std::string_view indent = margin) const;
-  /// Prints as much of the table as fits. First cuts the first column, and then omits columns at the right. First moves
-  /// bad rows to the top, and then omits rows at the bottom. Then prints the number of omitted rows.
+  /// Prints as much of the table as fits. If the table is too wide, cuts the first column, and then omits columns at
+  /// the right. If the table is too high, moves bad rows to the top, omits rows at the bottom, and prints the number of
+  /// omitted rows.
   void print(std::ostream& out, Room room) const;
 
  private:
