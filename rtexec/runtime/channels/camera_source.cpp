@@ -51,7 +51,7 @@ Expected<tasks::Frame, Errc> CameraSource::pixels_of(const hal::CameraFrame& fra
                       .bytes = {reinterpret_cast<const std::uint8_t*>(frame.bytes.data()), frame.bytes.size()}};
 }
 
-/// Keeps the newest frame for fetch(). Ignores errors, because the next fetch() meets and returns them.
+/// Keeps the newest frame for fetch(). Ignores errors, because the next fetch() returns them.
 bool CameraSource::keep_up() noexcept {
   if (const auto frame = camera_->newest(); frame && *frame) kept_ = *frame;
   return true;

@@ -93,8 +93,8 @@ class Connector {
   const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
 
   /// Adds an error for each pair of successive tasks of a LET chain in which too many output values of the first task
-  /// must be kept for the second (limit_kept()). This holds also for pairs without a tensor, because time stamps pass
-  /// between them.
+  /// must be kept for the second (limit_kept()). Also checks pairs that exchange no tensor, because time stamps pass
+  /// between the two tasks.
   void limit_chains() {
     for (const Chain& chain : set_.chains)
       if (chain.communicate == Communication::let)
@@ -214,9 +214,9 @@ class Connector {
       limit_kept(tasks_[producer], tasks_[task]);
   }
 
-  /// Returns true if values can pass from the output to the reader without leaving the device. Boxes cannot, because
-  /// the host computes them. Inputs of a task with an on_input callback cannot, because the program reads all inputs of
-  /// that task.
+  /// Returns true if values can pass from the output to the reader without leaving the device. Returns false for boxes,
+  /// because the host computes them. Returns false if the reader has an on_input callback, because the program then
+  /// reads all inputs of the reader.
   bool stays_on_device(std::size_t producer, const Output& output, std::size_t reader) const {
     return !output.is_detections() && workloads_[producer]->links_on_device() &&
            workloads_[reader]->links_on_device() && !made_[reader]->asks_program();

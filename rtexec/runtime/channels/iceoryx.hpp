@@ -15,8 +15,9 @@
 // await() uses neither wait sets nor listeners. It polls for messages every `look_again`, and admission counts the CPU
 // time of this polling (policies/bounds/charges.hpp). Other programs may use wait sets and listeners nevertheless.
 //
-// The daemon only connects publishers and subscribers. Without it, existing connections continue, but new ones fail. A
-// restarted daemon does not know the processes of its predecessor. connection_state() reports both cases.
+// The daemon only connects publishers and subscribers. Without the daemon, existing connections continue, but new
+// connections fail. A restarted daemon does not know the processes of its predecessor. connection_state() reports both
+// cases.
 #pragma once
 
 #include "rtexec/runtime/channels/message.hpp"
@@ -40,7 +41,8 @@ struct Service {
 };
 
 /// Checks the connection to the daemon. Returns device_lost if the daemon with which this process is registered has
-/// ended, or was replaced. Existing connections then continue, but new ones fail until this process is restarted.
+/// ended, or was replaced. Existing connections then continue, but new connections fail until this process is
+/// restarted.
 [[nodiscard]] Result<> connection_state();
 
 /// A publisher. At most one thread at a time may call its functions.

@@ -1,11 +1,13 @@
 // The C binding of Eclipse iceoryx 2.0 (libiceoryx_binding_c.so.2) as one table of functions. The library is opened at
 // run time, so that the program also runs if iceoryx is not installed. The types below have the layout of the library's
-// ABI. A test compares them with iceoryx's headers if these are installed. No other code of rtexec calls iceoryx.
+// ABI. If iceoryx's headers are installed, a test compares the types with these headers. No other code of rtexec calls
+// iceoryx.
 //
-// By default iceoryx ends the process on errors. Its C binding has no function to change that, so this code replaces
-// the error handler of the C++ library. This is possible if the library exports the handler under the known symbol
-// name. Errors are then kept for the caller. iceoryx writes to std::cerr at any log level, also on its own threads. A
-// stream buffer that replaces the stream buffer of std::cerr drops this output, and forwards all other output.
+// By default iceoryx ends the process on errors. Its C binding has no function to change this behaviour, so this code
+// replaces the error handler of the C++ library. This is possible if the library exports the handler under the known
+// symbol name. Errors are then kept for the caller. iceoryx writes to std::cerr at any log level, also on its own
+// threads. A stream buffer that replaces the stream buffer of std::cerr drops this output, and forwards all other
+// output.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -19,8 +19,9 @@ class Sink {
 
   /// Acquires the resources that the sink needs. Called once, before the first job, when the workload is bound.
   [[nodiscard]] virtual Result<> open() { return {}; }
-  /// Checks if open() would succeed, and returns its result. Called instead of open(), possibly before the workload is
-  /// bound. The destructor releases what this acquired. Returns nullopt if the sink needs no resources.
+  /// Checks whether open() would succeed, and returns its result. Called instead of open(), possibly before the
+  /// workload is bound. The destructor releases the resources that try_out() acquired. Returns nullopt if the sink
+  /// needs no resources.
   [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
   /// Prepares a job. Called in the first CPU part of each job that will be executed, on the release thread. The
   /// restrictions of put() apply.

@@ -26,8 +26,9 @@ class Source {
 
   /// Acquires the resources that the source needs. Called once, before the first job, when the workload is bound.
   [[nodiscard]] virtual Result<> open() { return {}; }
-  /// Checks if open() would succeed, and returns its result. Called instead of open(), possibly before the workload is
-  /// bound. The destructor releases what this acquired. Returns nullopt if the source needs no resources.
+  /// Checks whether open() would succeed, and returns its result. Called instead of open(), possibly before the
+  /// workload is bound. The destructor releases the resources that try_out() acquired. Returns nullopt if the source
+  /// needs no resources.
   [[nodiscard]] virtual std::optional<Result<>> try_out() { return std::nullopt; }
   /// Fills `into` for job `job`, which was released at `release`. `into` has the type and shape that the source was
   /// made for. Called on the task's release thread, in the first CPU part. Must not allocate, take a lock, or block.
@@ -43,7 +44,7 @@ class Source {
   /// Waits until new values arrive, wake() is called, or the given instant. Returns true if there are new values.
   /// Called on the release thread.
   [[nodiscard]] virtual Expected<bool, Errc> await(Instant) noexcept { return Unexpected(Errc::unsupported); }
-  /// Returns the number of values that newer ones replaced before a job could use them. Also for real-time threads,
+  /// Returns the number of values that newer values replaced before a job could use them. Also for real-time threads,
   /// once the source is opened.
   [[nodiscard]] virtual std::uint64_t passed_over() const noexcept { return 0; }
   /// Ends the current await(), or the next await() if none is running. Any thread, even if the source was not opened.

@@ -25,8 +25,8 @@ bool TaskSink::put(const OutputJob& results) noexcept {
   return true;
 }
 
-/// Reads the newest value that was visible at the release under logical execution time, or the newest of all values
-/// otherwise. Otherwise, the value that was visible at the release may already have been replaced.
+/// Under logical execution time, reads the newest value that was visible at the release. Under immediate communication,
+/// reads the newest of all values, because the value that was visible at the release may already have been replaced.
 Expected<Sample, Errc> TaskSource::fetch(std::uint64_t, Instant release, const Tensor& into) noexcept {
   const auto value = latest_->newest(reader_, communication_ == Communication::let ? release : Instant::max());
   if (!value) return Unexpected(Errc::stale);

@@ -1,6 +1,6 @@
 // The memory bandwidth control of a run. It regulates the cores that the task set limits. While the run's device
-// executes or copies, a bandwidth lock reports this to other processes. If the task set requests a slowdown, a closed
-// loop adjusts the limit by the observed execution times.
+// executes or copies, the run holds a bandwidth lock, which other processes see. If the task set requests a slowdown, a
+// closed loop adjusts the limit by the observed execution times.
 #pragma once
 
 #include "hal/core_claim.hpp"

@@ -9,7 +9,7 @@ namespace rtexec::executive {
 
 using policies::ChainStamp;
 
-/// Selects no data until the previous task has written its first output.
+/// Selects no data if the previous task has not written an output yet.
 void ChainPlace::look(Instant when) noexcept {
   if (before_ == nullptr) return;
   held_.reset();

@@ -140,7 +140,7 @@ struct DeviceDriver::TaskChannel {
       ++reported_ends;
       const bool waits =
           launched > done && launched < segments && submitted.load(std::memory_order_acquire) <= launched;
-      tell_end(Event::Kind::segment_done, of.segment, end); // unless `waits`, the job may end during this call
+      tell_end(Event::Kind::segment_done, of.segment, end); // unless `waits` is true, the job may end during this call
       if (waits) await_more();
       return;
     }
@@ -163,8 +163,8 @@ struct DeviceDriver::TaskChannel {
     client->device_part_ended(part);
   }
 
-  /// Waits until the scheduler has decided on all reported segment ends. Its decisions may have submitted more
-  /// segments. Meanwhile the device executes the last submitted segment.
+  /// Waits until the scheduler has decided on all reported segment ends. The scheduler may have submitted further
+  /// segments by then. Meanwhile the device executes the last submitted segment.
   void await_more() noexcept {
     for (;;) {
       const std::uint32_t seen = decided.value();
@@ -340,8 +340,8 @@ void DeviceDriver::cancel_all() noexcept {
 }
 
 bool DeviceDriver::step() noexcept {
-  // The event of an execution's end is taken from its queue first, and decided last. Therefore all requests made before
-  // this end take part in the choice of the next job.
+  // The event of an execution's end is read from its queue first, and passed to the scheduler core last. Therefore the
+  // choice of the next job considers all requests that were made before this end.
   Event end, end_beside;
   const bool ended = take_end(&compute_, end), ended_beside = take_end(beside_.get(), end_beside);
   bool any = ended || ended_beside;

@@ -4,9 +4,9 @@
 //
 // Jobs co-run if they execute on the device at once. A job that starts while another job executes is submitted to the
 // second compute engine. The device part of each of the two jobs is then measured from the job's start, less the time
-// that the device reports as not executed. This time includes the wait of the engine's thread for the core that both
-// engines share. In the warm-up, a job that may co-run executes repeatedly, until it has executed under each of its
-// memory policies on each engine.
+// that the device reports as not executed. The time not executed includes the wait of the engine's thread for the core
+// that both engines share. In the warm-up, a job that may co-run executes repeatedly, until it has executed under each
+// of its memory policies on each engine.
 //
 // After each segment of a job except the last segment, the scheduler decides which job executes next. The job's device
 // part begins with its first segment and ends with its last segment. Executions of other jobs in between are not part

@@ -318,8 +318,9 @@ Expected<Bytes, Errc> DeviceMemory::save(const policies::Transfer& transfer) noe
   return copied ? device_.chunk_size() : Bytes{0};
 }
 
-/// Unmaps the slot and copies its contents to the store, unless they are unchanged; `copied` says if they were copied.
-/// Computes the digest before the copy, so that the digest describes the contents that the task wrote.
+/// Unmaps the slot and copies its contents to the store, unless they are unchanged. Sets `copied` to true if the
+/// contents were copied. Computes the digest before the copy, so that the digest describes the contents that the task
+/// wrote.
 Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept {
   const std::byte* const window = device_.window(*place.holds);
   hal::Digest digest;

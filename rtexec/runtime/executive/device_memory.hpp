@@ -1,4 +1,4 @@
-// The device memory of a run: one arena for each task, the chunks in it, and the transfers that move them.
+// The device memory of a run: one arena for each task, the chunks in it, and the transfers that load and evict chunks.
 //
 // An arena is one contiguous range of addresses, divided into slots of the size of a chunk, at which physical chunks
 // are mapped. Slots that are never swapped keep their chunk. Carry chunks contain the live state of a job across
@@ -43,7 +43,7 @@ struct TaskMemory {
   std::span<const std::byte> constants;
   Arena arena;
   std::vector<SwapSlot> swap_slots;
-  bool scratch_at_end = false; // true: the task maps the last chunks of the shared scratch, instead of the first ones
+  bool scratch_at_end = false; // true: the task maps the last chunks of the shared scratch, otherwise the first chunks
   /// The swap slots that each segment reads, by segment, if constants are streamed. Empty: all slots hold their chunks
   /// while a job executes
   std::vector<SlotRange> reads = {};

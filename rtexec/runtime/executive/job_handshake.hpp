@@ -1,6 +1,7 @@
 // Passes a job between the threads of a task. The release thread begins the job. The thread that ends or cancels the
 // job's device part passes the job to the completion thread. The completion thread ends the job. A task has at most one
-// job in progress. No function blocks; threads wait only for the two signals.
+// job in progress. Exactly one thread at a time holds this job, which means that only this thread may write the job's
+// data. No function blocks; threads wait only for the two signals.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -24,7 +25,7 @@ class JobHandshake {
     return !outstanding() && last_end_.load(std::memory_order_relaxed) <= when.time_since_epoch().count();
   }
 
-  /// Passes the job to the completion thread. Called by the thread that holds the job after its device part. The
+  /// Passes the job to the completion thread. Called by the thread that ended or cancelled the job's device part. The
   /// completion thread then sees all earlier writes of the calling thread.
   void give_back() noexcept {
     returned_.fetch_add(1, std::memory_order_release);

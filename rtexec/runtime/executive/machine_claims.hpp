@@ -23,8 +23,8 @@ class MachineClaims {
   explicit MachineClaims(const ResolvedSet& set) : set_(set) {}
 
   [[nodiscard]] Requirement hold_idle_states();
-  /// Claims the cores of the placement, and takes over its cpuset partition. If `exclusive` is true, a core that
-  /// another run holds refuses the requirement, even if the set allows a degraded run.
+  /// Claims the cores of the placement, and takes over its cpuset partition. If `exclusive` is true and another run
+  /// holds one of the cores, the requirement is refused, even if the set allows a degraded run.
   [[nodiscard]] Requirement take_cores(Placement& placement, hal::ClaimFor purpose, bool exclusive);
   /// Locks the clocks of the cores and of the device, if the set requests it. A run that holds the cores thereby also
   /// holds their clocks.

@@ -142,8 +142,8 @@ std::optional<uid_t> user_of(std::uint32_t process) {
 }
 
 /// Returns the reason why a page written by `user` cannot come from the process named in `owner`. Returns an empty text
-/// if it can, or if that process has ended. For a process in another PID namespace, the user is unknown. Only pages of
-/// root and of the calling user are then accepted.
+/// if the page can come from that process, or if that process has ended. The user of a process in another PID namespace
+/// is unknown. Pages of such processes are accepted only from root and the calling user.
 std::string foreign(const PageOwner& owner, uid_t user) {
   const std::string named =
       "it was written by user " + std::to_string(user) + ", but process " + std::to_string(owner.process);

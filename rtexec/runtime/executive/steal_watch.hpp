@@ -1,6 +1,6 @@
-// Reads the time that a hypervisor steals from the cores of a run. If a part of a job exceeded its WCET, finds out if
-// time was stolen from the part's core. Stolen time does not prove that this part lost time: the kernel counts stolen
-// time in steps of 10 ms, and another part may have lost it.
+// Reads the time that a hypervisor steals from the cores of a run. If a part of a job exceeded its WCET, finds out
+// whether time was stolen from the part's core. Stolen time does not prove that this part lost time: the kernel counts
+// stolen time in steps of 10 ms, and another part may have lost the stolen time.
 #pragma once
 
 #include <rtexec/report.hpp>

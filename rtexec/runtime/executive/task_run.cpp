@@ -259,7 +259,7 @@ void TaskRun::end_job() noexcept {
   handshake_.end(end_.end);
 }
 
-/// Makes the job's data available in the chains, and releases jobs of the tasks that follow this one.
+/// Makes the job's data available in the chains, and releases jobs of the tasks that follow this task.
 void TaskRun::hand_on() noexcept {
   const Instant at = let_ ? std::max(job_.deadline, end_.end) : end_.end;
   for (ChainPlace* chain : chains_) chain->write(at);

@@ -1,6 +1,7 @@
 // One running task. Its release thread begins each job at its release and executes the first CPU part. Its completion
 // thread executes the last CPU part. The DeviceDriver executes the device part in between. If the workload has no
-// device part, the release thread passes the job directly to the completion thread.
+// device part, the release thread passes the job directly to the completion thread. "The thread that holds the job" is
+// defined in job_handshake.hpp.
 //
 // There are two threads for two reasons. First, a release is noticed in time even while the previous job is unfinished.
 // Second, each CPU part can have its own SCHED_DEADLINE reservation.

@@ -86,7 +86,8 @@ class TaskStatistics {
   [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
   /// Returns the next queued miss, or nullopt if the queue is empty. Called by one thread.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
-  /// The next two functions do the same for WCET excesses as lost_misses() and take_miss() do for misses.
+  /// The next two functions correspond to lost_misses() and take_miss(). They return the number of lost WCET excesses,
+  /// and the next queued excess.
   [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
   /// Adds the records of the jobs that have ended so far.

@@ -57,7 +57,7 @@ struct Calibration {
 /// The results of a short first run: rough costs without a margin, and the expected duration of the calibration.
 struct CalibrationEstimate {
   Bytes chunk;
-  Duration in{0}, out{0};          // the longest observed times of one chunk
+  Duration in{0}, out{0};          // the longest observed times to load and to evict one chunk
   std::size_t sizes = 0, runs = 0; // the numbers of chunk sizes and of runs that will follow
   Duration takes{0};
 };

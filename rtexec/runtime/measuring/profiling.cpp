@@ -440,8 +440,9 @@ std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
   return names;
 }
 
-/// One round of measuring runs, under one memory policy. The policy applies to tasks that leave their policy open and
-/// may have it. Other open tasks have their first possible policy. Tasks that name a policy have this policy.
+/// One round of measuring runs, under one memory policy. The policy applies to each task that leaves its policy open
+/// and may have this policy. An open task that may not have this policy has its first possible policy. A task that
+/// names a policy has the named policy.
 struct Round {
   MemoryPolicy policy{};
   TaskSet tasks;

@@ -34,7 +34,7 @@ struct ObservedSwap {
   Duration in{0}; // from the beginning of the job's first copy in to the end of its last copy in
   Duration out{0};
   Duration out_busy{0}; // the time for which the copy-out engine worked for this job
-  Duration exchange{0}; // from the beginning of its first copy, in either direction, to the end of its last copy in
+  Duration exchange{0}; // from the job's first copy, in either direction, to the end of its last copy in
   Duration whole{0};    // from the job's request to its execution
 };
 

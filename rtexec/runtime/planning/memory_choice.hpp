@@ -10,8 +10,8 @@
 namespace rtexec::executive {
 
 /// Returns the memory policies that `task` may have on `board`, device memory (D) first. Returns an empty list if the
-/// task set names the task's policy. Also returns an empty list if it states the task's WCET, because a WCET is valid
-/// for one policy only.
+/// task set names the task's policy. Also returns an empty list if the task set states the task's WCET, because a WCET
+/// is valid for one policy only.
 [[nodiscard]] std::vector<MemoryPolicy> open_policies(const Task& task, const Board& board);
 
 /// Assigns a measured memory policy, and a workload made for this policy, to each task of `choosing` (indices). Stores

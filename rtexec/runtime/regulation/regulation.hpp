@@ -72,7 +72,7 @@ class Regulation {
   /// Counts and limits the traffic of the calling thread, if the core's counter is CounterBackEnd::thread. Otherwise
   /// has no effect. The calling thread must be pinned to `core`.
   [[nodiscard]] virtual Result<> join(unsigned core) = 0;
-  /// Ends the effect of join(). Each thread that called join() must call this before it ends.
+  /// Ends the effect of join(). Each thread that called join() must call leave() before the thread ends.
   virtual void leave(unsigned core) noexcept = 0;
 };
 
@@ -85,8 +85,8 @@ struct RegulationPlan {
   std::vector<std::string> degraded;
 };
 
-/// Makes those checks of the budgets that do not depend on the machine. Returns bad_input if the board's memory cannot
-/// provide a budget, if an event does not exist, or if a budget is less than one cache line in a period.
+/// Checks the budgets as far as possible without facts about the machine. Returns bad_input if the board's memory
+/// cannot provide a budget, if an event does not exist, or if a budget is less than one cache line in a period.
 [[nodiscard]] Result<> check_budgets(const ResolvedSet& set);
 
 /// The facts of a machine on which regulation depends. Some members are functions, so that tests can replace the

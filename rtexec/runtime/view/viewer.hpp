@@ -1,6 +1,6 @@
-// A viewer of the input and the results of one task of a run. The viewer reads them from a picture observer
-// (channels/picture_observer.hpp). The viewer serves a web page on 127.0.0.1, and optionally writes the newest picture
-// to a folder.
+// A viewer of the input and the results of one task of a run. The viewer reads input and results from a picture
+// observer (channels/picture_observer.hpp). The viewer serves a web page on 127.0.0.1, and optionally writes the newest
+// picture to a folder.
 //
 // One thread without real-time priority draws and serves. This thread runs on cores that the task set does not use, if
 // there are any. The run never waits for the viewer. If the viewer fails, news() reports the failure, and the run

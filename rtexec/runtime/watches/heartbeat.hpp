@@ -55,7 +55,7 @@ class Heartbeat {
     std::string name;
     Look look;
     std::uint64_t steps = 0;
-    std::optional<Instant> due_since = {}; // the instant since which it has had work without making a step
+    std::optional<Instant> due_since = {}; // the instant since which the thread or engine has had work but made no step
   };
   void run();
   void beat();

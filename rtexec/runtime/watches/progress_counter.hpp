@@ -1,5 +1,5 @@
-// Counts the progress of one thread or engine, so that the heartbeat (heartbeat.hpp) finds out if it is stuck. The
-// watched thread only stores into atomic variables: no lock, no allocation, no system call.
+// Counts the progress of one thread or engine, so that the heartbeat (heartbeat.hpp) finds out whether the thread or
+// engine is stuck. The watched thread only stores into atomic variables: no lock, no allocation, no system call.
 #pragma once
 
 #include <rtexec/units.hpp>

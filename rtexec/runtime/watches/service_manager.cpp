@@ -22,7 +22,7 @@ std::string_view variable(const char* name) {
 Unexpected<Error> refused(const std::string& what) { return fail(Errc::refused, "NOTIFY_SOCKET: " + what); }
 
 /// Returns the manager's timeout for this process, or nullopt if the manager sets none. A child process inherits the
-/// environment variables, but WATCHDOG_PID names the process for which they are meant.
+/// environment variables, but WATCHDOG_PID names the process to which the timeout applies.
 std::optional<Duration> requested_timeout() {
   const auto microseconds = config::number<std::int64_t>(variable("WATCHDOG_USEC"));
   const std::string_view process = variable("WATCHDOG_PID");
