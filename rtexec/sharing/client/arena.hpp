@@ -1,7 +1,7 @@
 // An allocator of addresses for a client's device memory. The addresses are one range, reserved once and divided into
-// slots of one chunk each. The arena manages offsets only, not the contents of slots. It places an object (an
-// allocation) in the gap where the object begins to use the fewest unused slots. Among equal gaps, it chooses the gap
-// with the smallest remainder. Freed space is merged with the gaps on both sides.
+// slots of one chunk each. The arena manages offsets only, not the contents of slots. An object is one allocation. The
+// arena chooses the gap in which the object occupies the fewest slots that are unused so far. Among equal gaps, it
+// chooses the gap with the smallest remainder. Freed space is merged with the gaps on both sides.
 //
 // Not synchronised: one thread at a time. allocate() may throw std::bad_alloc without effect. free() never fails. Both
 // functions take time logarithmic in the number of objects, whatever the objects' sizes.
@@ -20,7 +20,8 @@ namespace rtexec::client {
 
 class Arena {
  public:
-  /// The unit of addresses and sizes. Addresses are multiples of it, and sizes are rounded up to a multiple of it.
+  /// The unit of addresses and sizes. Addresses are multiples of the granule. Sizes are rounded up to a multiple of the
+  /// granule.
   static constexpr Bytes granule{512};
 
   struct Block {
@@ -37,9 +38,9 @@ class Arena {
   Arena(std::size_t slots, Bytes slot);
 
   /// Allocates `size` bytes at a multiple of `alignment`. `size` is at least 1. `alignment` is a power of two that
-  /// divides the slot size or is a multiple of it. An object of at least the size of a slot begins at the beginning of
-  /// a slot, unless it would then use more slots. The gap at the end of the range is used only if no other gap fits.
-  /// Returns nullopt if no gap fits.
+  /// divides the slot size or is a multiple of the slot size. An object of at least the size of a slot begins at the
+  /// beginning of a slot, unless it would then occupy more slots. The gap at the end of the range is used only if no
+  /// other gap fits. Returns nullopt if no gap fits.
   [[nodiscard]] std::optional<Block> allocate(Bytes size, Bytes alignment = granule);
   /// Frees the object at `offset`. Returns false, without effect, if no object begins there.
   bool free(Bytes offset) noexcept;

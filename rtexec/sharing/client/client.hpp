@@ -56,9 +56,9 @@ class Client {
   /// device. Without success, the call returns not_proved too.
   [[nodiscard]] Result<Duration> declare(const protocol::Declare& declaration);
   /// Grows the arena to `slots`. If the client holds the device, the caller must wait for the client's work on the
-  /// device before the call, and all slots are resident after the call. If admission must first wait for jobs of other
-  /// clients, the client ends its own job and releases the device. Returns out_of_memory if the client's limit is
-  /// reached. Returns not_proved if a promised response bound would be violated. Returns cancelled if the daemon has
+  /// device before the call. In this case, all slots are resident after the call. If admission must first wait for jobs
+  /// of other clients, the client ends its own job and releases the device. Returns out_of_memory if the client's limit
+  /// is reached. Returns not_proved if a promised response bound would be violated. Returns cancelled if the daemon has
   /// ended.
   [[nodiscard]] Result<> grow(std::uint32_t slots);
   /// Waits until the client holds the device. Returns false if the client's memory could not be loaded; the next call

@@ -20,7 +20,7 @@ struct Contract {
   Duration period{0};   // minimum time between two releases
   Duration deadline{0}; // maximum time from a release to the end of the released job
   Duration wcet{0};
-  /// A declared client that has ended a job may continue it within this time, as long as the job keeps its WCET.
+  /// A declared client that has ended a job may continue that job within this time, as long as the job keeps its WCET.
   Duration gap{0};
   OnWcetExceeded on_overrun = OnWcetExceeded::tell;
   std::uint32_t recorded_task = 0; // the client's number among the tasks of a recording

@@ -94,7 +94,8 @@ void Dispatcher::resume(std::uint32_t place, Instant now) noexcept {
   follow_up();
 }
 
-/// Withdraws the job from the scheduler core. After the change of the contract, it continues as the client's next job.
+/// Withdraws the job from the scheduler core. After the change of the contract, the job continues as the client's next
+/// job.
 void Dispatcher::interrupt(std::uint32_t place) noexcept {
   Client& client = clients_[place];
   if (client.stage == Stage::requested) {
@@ -401,7 +402,7 @@ bool Dispatcher::take_change(std::uint32_t place) noexcept {
 }
 
 /// Does the work that had to wait for the scheduler core: changes contracts, and frees the places of ended clients. If
-/// other clients wait for the device, asks the client that holds it to hurry (EntryKind::hurry).
+/// other clients wait for the device, asks the client that holds the device to hurry (EntryKind::hurry).
 void Dispatcher::follow_up() noexcept {
   for (bool again = true; again;) {
     again = false;

@@ -101,15 +101,15 @@ class Dispatcher {
   /// job ends. If the client gets more slots, a waiting job is interrupted. The job then continues as the client's next
   /// job, from its next release, after all its chunks are mapped. The reason is that the promises to other clients
   /// include delays by the original job only. If `interrupt` is true, a job that holds the device is interrupted in the
-  /// same way. `interrupt` requires that the client's work on the device has ended. If it is false, the change takes
-  /// effect when this job ends.
+  /// same way. The interruption requires that the client's work on the device has ended. If `interrupt` is false, the
+  /// change takes effect when the job that holds the device ends.
   ///
   /// Replaces an earlier change that has not taken effect. Returns false if no client is at `place`, or if the client
   /// would lose slots.
   [[nodiscard]] bool change(std::uint32_t place, const Contract& contract, bool interrupt, Instant now) noexcept;
   /// Delays new jobs of the client at `place`, which has asked to declare its period, deadline and WCET. A job that is
-  /// requested after this call waits until change() or resume(). The caller must call delays() after this call: before
-  /// it, a new job could still enter the scheduler core after delays() has returned.
+  /// requested after this call waits until change() or resume(). The caller must call delays() after hold(). Otherwise
+  /// a new job could enter the scheduler core after delays() has returned.
   void hold(std::uint32_t place) noexcept;
   /// Ends the delay by hold() for the client at `place`, if the client's declaration was not admitted.
   void resume(std::uint32_t place, Instant now) noexcept;

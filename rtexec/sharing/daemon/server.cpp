@@ -623,7 +623,7 @@ void Server::keep_time() noexcept {
       dispatcher_.tick(hal::now());
       due_ = dispatcher_.next_tick().value_or(Instant::max()).time_since_epoch().count();
     });
-    if (due_ == INT64_MAX) time_.wait(seen); // no lock needed, since only this thread writes it
+    if (due_ == INT64_MAX) time_.wait(seen); // no lock needed, since only this thread writes `due_`
     else time_.wait_until(seen, Instant(Duration(due_)));
   }
 }

@@ -1,5 +1,5 @@
-// The status of the daemon and its clients, as messages on its socket. Any process that may open the socket can
-// request it. `rtexec ps` and `rtexec top` read it with StatusReader.
+// The status of the daemon and its clients, as messages on its socket. Any process that may open the socket can request
+// the status. `rtexec ps` and `rtexec top` read the status with StatusReader.
 //
 // The numbers of jobs and chunks come from the statistics that the dispatcher publishes. Therefore a status needs no
 // lock of the dispatcher.

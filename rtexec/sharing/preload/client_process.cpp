@@ -223,7 +223,7 @@ Result<> ClientProcess::provide(const Addresses& addresses) {
   for (const DevicePointer address : addresses) {
     if (!slot_at_.contains(address)) provided.emplace(address, unused != unused_slots_.begin() ? *--unused : next++);
   }
-  // Assigns the addresses before the slots are granted, so that the first load maps them there.
+  // Assigns the addresses before the slots are granted, so that the first load maps the slots at these addresses.
   for (const auto& [address, slot] : provided) memory_.place(slot, address);
   if (more > 0) {
     if (auto grown = grow(granted_ + more); !grown) {

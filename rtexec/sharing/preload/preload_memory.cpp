@@ -158,9 +158,9 @@ bool DeviceMemory::settle() noexcept {
   return all;
 }
 
-/// Maps a chunk at the slot's assigned address. If clients share chunks, it is the daemon's chunk with the number of
-/// the slot's frame. Otherwise it is a chunk of this process for the slot, which is created if there is none. If the
-/// slot has no address, maps nothing and returns true.
+/// Maps a chunk at the slot's assigned address. If clients share chunks, maps the daemon's chunk with the number of the
+/// slot's frame. Otherwise maps the slot's own chunk of this process, and creates the chunk if it does not exist. If
+/// the slot has no address, maps nothing and returns true.
 bool DeviceMemory::map(Slot& slot) noexcept {
   const auto address = slot.wanted.load(std::memory_order_acquire);
   if (address == 0) return true;

@@ -143,8 +143,9 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     const bool ours = process != nullptr && process->owns(pointer);
     return ours ? run(real, stream, pointer, value, flags) : real(stream, pointer, value, flags);
   }
-  /// Records work in a capture. During the capture, the driver already accesses the memory of a copy or a fill. The
-  /// driver cannot know the memory of a kernel.
+  /// Records work in a capture. For copies and fills, the memory must be resident, because the driver accesses it
+  /// during the capture. For kernels, the memory need not be resident, because the driver does not know which memory a
+  /// kernel uses.
   static Code record(Real real, Arguments... arguments) noexcept {
     constexpr bool is_looked_at = std::string_view(row_name()).starts_with("cuMem");
     if constexpr (is_looked_at) return look(real, arguments...);
