@@ -39,7 +39,7 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer answer_of(const hal::Finding& finding);
 
 /// Returns `answer` unchanged on a real machine. In an emulator it returns a skipped answer with the figures of
-/// `answer`, because the measured times or counts are those of the emulator.
+/// `answer`, because the measured times or counts describe the emulator.
 [[nodiscard]] Answer unless_emulated(const Subject& subject, Answer answer);
 
 /// Returns a rate as text: "1.53 GB/s".

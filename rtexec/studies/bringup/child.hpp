@@ -12,7 +12,7 @@ namespace rtexec::bringup {
 
 /// How a child process ended.
 struct ChildEnd {
-  std::optional<Answer> answer; // absent: the child ended without an answer; "cancelled": the user stopped it
+  std::optional<Answer> answer; // absent: the child ended without an answer; "cancelled": the user stopped the check
   bool hung = false;            // true if the child was killed at its timeout
   int signal = 0;               // the signal that ended the child; 0: none
 };
@@ -21,9 +21,9 @@ struct ChildEnd {
 ///
 /// The child is a fork of this process with only the calling thread. `ask` may start threads, but must not depend on
 /// threads of the parent. If `ask` uses a GPU, the parent must not have used a GPU. The child ends when its parent
-/// ends. A child that does not end even when killed, because it hangs in the kernel, is left behind. When `going_on`
-/// returns false, the child gets SIGTERM, so that it can restore the settings that it has changed. It is then killed.
-/// The child is in its own process group, so the parent must pass on a terminal's Ctrl-C. Set-up only.
+/// ends. A child that hangs in the kernel does not end when killed, and is left behind. When `going_on` returns false,
+/// the child gets SIGTERM, so that it can restore the settings that it has changed. Then the child is killed. The child
+/// is in its own process group, so the parent must pass on a terminal's Ctrl-C. Set-up only.
 [[nodiscard]] ChildEnd ask_in_child(const std::function<Answer()>& ask, Duration timeout,
                                     const std::function<bool()>& going_on);
 

@@ -129,8 +129,8 @@ Answer fault(hal::Device& device) {
   return passed(known->what);
 }
 
-/// Describes how a fault of the process `end` harmed other processes. Returns an empty text if the fault did not harm
-/// them; then `told` is set to the driver's report of the fault. `next`: the answer of a later process that uses the
+/// Describes how a fault of the process `end` harmed other processes. If the fault harmed no other process, returns an
+/// empty text, and sets `told` to the driver's report of the fault. `next`: the answer of a later process that uses the
 /// device.
 std::string problem_of_fault(const ChildEnd& end, const Answer& next, std::string& told) {
   if (end.hung) return "its driver hung after a fault";

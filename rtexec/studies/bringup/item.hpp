@@ -43,7 +43,7 @@ struct Subject {
   bool device_stands_in = false;
   /// An empty folder for the items' files, on the disk that would hold swap stores and recordings
   std::filesystem::path folder;
-  /// The length of a measurement, unless an item uses its own
+  /// The length of a measurement, unless an item uses its own length
   Duration length{std::chrono::seconds(2)};
   /// Returns the state that the board's GPU reports, read in a separate process. Empty if no item may query the GPU
   std::function<hal::GpuState()> gpu = {};

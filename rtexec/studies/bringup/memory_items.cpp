@@ -182,7 +182,7 @@ const SwapCost* cost_of(const Board& board, Bytes chunk) {
 }
 
 /// Describes by how much a copy at `rate` bytes per second takes longer than `said`, the board's swap cost. Returns an
-/// empty text if it does not take longer. `way`: the name of the direction of the copies.
+/// empty text if the copy does not take longer. `way`: the name of the direction of the copies.
 std::string excess(const char* way, double rate, Bytes chunk, Duration said) {
   const Duration takes(static_cast<Duration::rep>(static_cast<double>(chunk.count) / rate * 1e9));
   if (takes <= said) return {};

@@ -1,5 +1,5 @@
-// Measures how long it takes to map chunks of the board's device. Also measures how long it takes to copy them in each
-// direction and in both directions at once.
+// Measures how long it takes to map chunks of the board's device. Also measures how long it takes to copy the chunks in
+// each direction and in both directions at once.
 #pragma once
 
 #include "rtexec/studies/bringup/board_device.hpp"

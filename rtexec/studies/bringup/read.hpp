@@ -13,7 +13,7 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer preemption(const Subject& subject);
 /// Checks that the kernel's command line has all options that the board's file requires.
 [[nodiscard]] Answer command_line(const Subject& subject);
-/// Compares the cores that the kernel isolates with those of the board's file.
+/// Compares the cores that the kernel isolates with the isolated cores in the board's file.
 [[nodiscard]] Answer isolation(const Subject& subject);
 [[nodiscard]] Answer timers(const Subject& subject);
 
@@ -27,7 +27,8 @@ namespace rtexec::bringup {
 
 [[nodiscard]] Answer locked_clocks(const Subject& subject);
 [[nodiscard]] Answer thermal_headroom(const Subject& subject);
-/// Check clocks and temperatures in the machine's files, and those that the GPU reports.
+/// The next two functions check clocks and temperatures. They use the values in the machine's files and the values that
+/// the GPU reports.
 [[nodiscard]] Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer judge_heat(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer power_supply(const Subject& subject);

@@ -178,7 +178,7 @@ GpuClock clock_of(const hal::GpuState& gpu) {
 }
 
 /// Returns the answer of `judge`. If there is a GPU to query, `judge` runs in a child process, because a process that
-/// has used the GPU cannot fork children that use it.
+/// has used the GPU cannot fork children that use the GPU.
 Answer ask_beside_gpu(const Subject& subject, Answer (*judge)(const Subject&, const hal::GpuState&)) {
   if (subject.emulated) return skipped_in_emulator();
   if (!subject.gpu || !subject.board.has_driver()) return judge(subject, {});
@@ -199,7 +199,7 @@ std::filesystem::path voltage_of(const hal::FoundSensor& sensor) {
   return sensor.value.file.parent_path() / name.replace(0, power.size(), "in_voltage");
 }
 
-/// Describes the problem if a rail's voltage is out of range. Returns an empty text if it is within the range.
+/// Describes the problem if a rail's voltage is out of range. Returns an empty text if the voltage is within the range.
 std::string voltage_problem(const std::string& rail, std::int64_t millivolts) {
   constexpr std::int64_t least = 4750, most = 5250; // 5 V, plus or minus 5 %
   const std::string text = rail + " has " + std::to_string(millivolts) + " mV";

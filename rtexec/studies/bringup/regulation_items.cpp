@@ -110,8 +110,8 @@ class Trier {
   BandwidthLocks locks_;
 };
 
-/// Returns one counter for each cluster and kind of counter: that of the last core, because other programs use the
-/// first core most.
+/// Returns one counter for each combination of cluster and kind of counter. Chooses the counter of the last core,
+/// because other programs use the first core most.
 std::vector<hal::CounterChoice> one_of_each(const std::vector<hal::CounterChoice>& choices, const Board& board) {
   std::vector<hal::CounterChoice> chosen;
   std::set<std::tuple<std::string, CounterBackEnd, std::string, std::vector<unsigned>>> seen;

@@ -29,7 +29,7 @@ constexpr Duration head_start = 20ms;
 
 // ---- cores ----
 
-/// Returns the cores to measure: the isolated cores if the machine has any, otherwise all except the first one.
+/// Returns the cores to measure: the isolated cores if the machine has any, otherwise all cores except the first core.
 std::vector<unsigned> real_time_cores(const hal::Machine& machine) {
   if (auto isolated = machine.isolated_cores(); !isolated.empty()) return isolated;
   const auto online = machine.online_cores();
@@ -157,8 +157,8 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// Returns a cyclictest command with as many threads and wake-ups, on the same cores. The option --laptop of cyclictest
-/// leaves idle states unchanged, for other programs, too.
+/// Returns a cyclictest command for the same cores, with as many threads and wake-ups as this program has. The option
+/// --laptop of cyclictest leaves idle states unchanged, for other programs, too.
 std::string cyclictest_of(const std::vector<CoreLateness>& cores) {
   std::vector<unsigned> numbers;
   for (const CoreLateness& each : cores) numbers.push_back(each.core);
@@ -253,7 +253,7 @@ std::string two_digits(double value) {
 }
 
 /// Describes the comparison with cyclictest, and adds its figures. Latencies of both programs are rounded up to 1 us,
-/// since cyclictest rounds so.
+/// because cyclictest rounds its latencies up.
 std::string beside_cyclictest(const MeasuredLateness& measured, std::vector<Figure>& figures) {
   const auto peer = all_of(measured.cores, &CoreLateness::peer);
   if (peer.empty()) return "; not compared with cyclictest: " + measured.no_peer;
@@ -305,9 +305,9 @@ std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const
          to_string(with_room(of_worst.longest - subject.board.release_latency)) + "\" in " + file;
 }
 
-/// True if the board's file covers the lateness `late`. It does if `release_latency` (of the board) is at least the
-/// lateness. If only rare releases are later, `release_latency` + `platform_stall` (the maximum platform stall) must be
-/// at least the lateness. Each response bound includes only one stall, so stalls must be rare.
+/// True if the board's file covers the lateness `late`. The lateness is covered if the board's `release_latency` is at
+/// least the lateness. If only rare releases are later, the lateness may be up to `release_latency` + `platform_stall`
+/// (the maximum platform stall). Each response bound includes only one stall, so stalls must be rare.
 bool is_covered(const Summary& late, const Board& board) {
   return late.longest <= board.release_latency ||
          (late.p99 <= board.release_latency && late.longest <= board.release_latency + board.platform_stall);

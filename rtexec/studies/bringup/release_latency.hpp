@@ -33,8 +33,8 @@ struct MeasuredLateness {
 /// claimed the cores, or if no thread may have real-time priority.
 [[nodiscard]] Result<MeasuredLateness> measure_lateness(const Subject& subject);
 
-/// Compares the lateness with the release latency in the board's file, which admission charges. If the lateness is
-/// larger, the answer contains advice on what to change on this machine.
+/// Compares the lateness with the release latency in the board's file, which admission uses. If the lateness is larger,
+/// the answer contains advice on what to change on this machine.
 [[nodiscard]] Answer judge(const MeasuredLateness& measured, const Subject& subject);
 
 /// Parses the histogram that cyclictest printed (option -h). Returns the latencies of the wake-ups by thread, each

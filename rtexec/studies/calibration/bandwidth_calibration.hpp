@@ -50,7 +50,7 @@ struct CoreTraffic {
 struct BandwidthCalibration {
   std::vector<CoreTraffic> alone;  // the traffic of each core, measured alone
   std::vector<Bandwidth> together; // the reported sum, by number of generators from 1 on
-  /// Returns two bandwidths: that of the fastest core that runs alone (in `alone`, or in the first entry of
+  /// Returns two bandwidths: the bandwidth of the fastest core when it runs alone (in `alone`, or in the first entry of
   /// `together`), and the largest sum that any number of cores reached. Both are rounded down to 1 MB/s.
   [[nodiscard]] MemoryFacts facts() const;
 };

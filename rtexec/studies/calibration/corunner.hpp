@@ -28,7 +28,7 @@ enum class CorunnerKind {
 using StartCorunner = std::function<Result<std::unique_ptr<Corunner>>(unsigned core, tasks::GeneratorHooks hooks)>;
 
 /// Returns a function that starts co-runners on this machine, without real-time priority. `line`: the number of bytes
-/// for which the traffic counter counts one, such as a cache line.
+/// that one counted event represents, such as the size of a cache line.
 [[nodiscard]] StartCorunner corunners_of_this_machine(CorunnerKind kind, Bytes line);
 
 } // namespace rtexec::study

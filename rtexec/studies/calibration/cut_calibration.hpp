@@ -1,6 +1,6 @@
 // Measures the cost of a cut (the boundary between two segments of a network) on a device to which the next segment is
 // submitted ahead. The result is the value `cut` of a board's file. The same network runs alternately in one piece and
-// in several segments, on a device without other work. The host submits the next segment while the previous one
+// in several segments, on a device without other work. The host submits the next segment while the previous segment
 // executes, as the executive does with launch_ahead.
 #pragma once
 
@@ -19,8 +19,8 @@
 namespace rtexec::study {
 
 struct CutCalibrationOptions {
-  unsigned jobs = 200; // the number of jobs for each number of segments, and of as many jobs in one piece
-  double margin = 1.2; // factor by which the proposed cost exceeds the measured one
+  unsigned jobs = 200; // number of jobs in segments, and also of jobs in one piece, for each number of segments
+  double margin = 1.2; // factor by which the proposed cost exceeds the measured cost
 };
 
 /// The times of a network in `segments` segments and in one piece.

@@ -20,7 +20,7 @@ unsigned feeder_of(const Board& board) {
 }
 
 /// Sets core and priority of the compute engines' threads. Both threads get the same core, as in the executive. Returns
-/// false if they have no real-time priority. Threads of a device that computes on the core never get real-time
+/// false if the threads have no real-time priority. Threads of a device that computes on the core never get real-time
 /// priority: they never sleep, so that the kernel would throttle them.
 bool configure(hal::Device& device, unsigned core, bool beside) {
   bool real_time = !device.capabilities().computes_on_core;

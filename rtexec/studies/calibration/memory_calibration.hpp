@@ -39,7 +39,7 @@ struct MeasuredTask {
   bool prefetch = true; // true if a task under policy M prefetches its pages
   policies::MemoryTraffic traffic;
   Duration execution{0}; // time of the kernels
-  /// The time on the device; without prefetch, plus the time for which the CPU waits for pages that return
+  /// The time on the device. Without prefetch, it includes the time for which the CPU waits for pages that return
   Duration job{0};
 };
 

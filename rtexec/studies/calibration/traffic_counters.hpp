@@ -30,7 +30,8 @@ struct TrafficCounters {
                                                     const regulation::RegulatedMachine& machine);
 
 /// The result of trying an event on a core with sweeps of known length (hal::probe_counter). The trial counts events of
-/// the whole core, which is best for regulation. If this is not possible, it counts events of single threads.
+/// the whole core, which is best for regulation. If counting the whole core is not possible, the trial counts events of
+/// single threads.
 struct CounterTrial {
   unsigned core = 0;
   std::string event;
@@ -39,7 +40,7 @@ struct CounterTrial {
   bool refused = false;   // true if the event exists, but this process may not open it
   std::string what;       // description of the trial and its result
 };
-/// Tries `event` on `core`. `facts`: the events that the board's file names; `event` may be another one.
+/// Tries `event` on `core`. `facts`: the events that the board's file names; `event` may be another event.
 [[nodiscard]] CounterTrial try_counter(const CounterFacts& facts, const std::string& event, unsigned core);
 
 } // namespace rtexec::study

@@ -28,7 +28,7 @@ enum class PageStart {
 
 enum class InitialisationWay {
   host,   // the host initialises all arrays
-  faults, // a GPU kernel initialises them; its page faults move the pages to the GPU
+  faults, // a GPU kernel initialises the arrays; its page faults move the pages to the GPU
   tiles,  // the GPU kernel initialises tile i while tile i + 1 is prefetched
 };
 

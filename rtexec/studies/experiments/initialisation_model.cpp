@@ -26,17 +26,17 @@ struct ModelledWorkload {
 };
 
 /// Wang et al., Fig. 5 and its text print reductions of the initialisation of at most 76.2 %, 99.4 % and 59.4 %. The
-/// reduction for random access is not printed; it is assumed to be that of matrix add. Fig. 6 prints reductions of the
-/// kernel of at most 61.0 %, 63.0 %, 10.1 % and 76.9 %. Small inputs with sides of 50 to 500 are slower than on the
-/// host, except for needleman-wunsch. The crossovers are assumptions: a side of 500, and a side of 100 for matrix
-/// multiply, because its reduction of 99.4 % does not allow a larger one.
+/// reduction for random access is not printed; it is assumed to equal the reduction for matrix add. Fig. 6 prints
+/// reductions of the kernel of at most 61.0 %, 63.0 %, 10.1 % and 76.9 %. Small inputs with sides of 50 to 500 are
+/// slower than on the host, except for needleman-wunsch. The crossovers are assumptions: a side of 500, and a side of
+/// 100 for matrix multiply, because its reduction of 99.4 % does not allow a larger side.
 constexpr ModelledWorkload tx2[] = {{"matrix-add", 0.762, 0.610, 2 << 20},
                                     {"matrix-multiply", 0.994, 0.630, 80 << 10},
                                     {"needleman-wunsch", 0.594, 0.101, 0},
                                     {"random-access", 0.762, 0.769, 2 << 20}};
 /// Wang et al., Fig. 7 and its text print reductions of the initialisation of at most 93.4 %, 97.3 % and 87.4 %. The
-/// reduction for random access is assumed to be that of matrix add. Reductions of the kernels are assumed to be those
-/// of the TX2.
+/// reduction for random access is assumed to equal the reduction for matrix add. Reductions of the kernels are assumed
+/// to equal the reductions on the TX2.
 constexpr ModelledWorkload xavier[] = {{"matrix-add", 0.934, 0.610, 1 << 20},
                                        {"matrix-multiply", 0.973, 0.630, 320 << 10},
                                        {"needleman-wunsch", 0.874, 0.101, 0},
@@ -99,8 +99,8 @@ class ModelledPlatform final : public InitialisationPlatform {
     const double at_largest = (1 - workload.reduction) * host * largest;
     return std::max(0.0, (at_largest - host * crossover) / (largest - 2 * crossover));
   }
-  /// Returns the fixed time of an initialisation by the GPU. It is chosen so that at the crossover, an initialisation
-  /// in one tile takes as long as one by the host.
+  /// Returns the fixed time of an initialisation by the GPU. The fixed time is chosen so that at the crossover, an
+  /// initialisation in one tile takes as long as an initialisation by the host.
   double fixed_ns(const ModelledWorkload& workload) const {
     return std::max(0.0, (board_.host_ns - 2 * each_ns(workload)) * workload.crossover - prefetch_ns);
   }

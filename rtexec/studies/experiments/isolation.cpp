@@ -24,7 +24,7 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
 
 /// Bandwidths of the TX2. Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s for A57
 /// cores. Core 0 is also an A57 core. Fig. 17 has 13.62 GB/s for both Denver cores, which is used here as the limit of
-/// their cluster. It has 14.4 GB/s for three and more programs, which is used here as the limit of the memory.
+/// their cluster. Fig. 17 has 14.4 GB/s for three and more programs, which is used here as the limit of the memory.
 simulator::SharedMemory tx2_memory() {
   const Bandwidth denver = MB_per_s(11'300), a57 = MB_per_s(4'000);
   return {.cores = {a57, denver, denver, a57, a57, a57},

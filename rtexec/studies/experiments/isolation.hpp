@@ -1,7 +1,7 @@
-// The experiment of Nigam's thesis (chapters 5 and 7; sections and figures in this file are those of the thesis). A DNN
-// job runs on the device while 0..n co-runners (programs that sweep memory) run on other cores. The experiment measures
-// the job's speed and its longest executions for several limits on the bandwidth of these cores. It runs on a platform:
-// the model in this file, or a machine.
+// The experiment of Nigam's thesis, chapters 5 and 7. Sections and figures that this file cites are in the thesis. A
+// DNN job runs on the device while 0..n co-runners (programs that sweep memory) run on other cores. The experiment
+// measures the job's speed and its longest executions for several limits on the bandwidth of these cores. It runs on a
+// platform: the model in this file, or a machine.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -93,10 +93,10 @@ struct IsolationModel {
 // ---- the experiment ----
 
 struct IsolationStudy {
-  std::vector<std::string> workloads; // the names of those workloads of the platform that are measured
+  std::vector<std::string> workloads; // the names of the measured workloads
   std::vector<Bandwidth> limits{};    // in ascending order; the case without a limit is measured in addition
-  unsigned corunners = 0;             // the maximum number of co-runners; all numbers from 0 to it are measured
-  std::size_t runs = 0;               // the number of executions with the limit, and of as many without it; 0: none
+  unsigned corunners = 0; // the maximum number of co-runners; all numbers from 0 to this maximum are measured
+  std::size_t runs = 0;   // the number of executions with the limit, and also the number without the limit; 0: none
   Bandwidth runs_limit{0};
 };
 

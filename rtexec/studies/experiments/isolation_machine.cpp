@@ -380,8 +380,8 @@ std::string feeder_text(const IsolationMachine& machine) {
   return "core " + std::to_string(machine.feeder) + ", which feeds the device";
 }
 
-/// Sets the co-runners' cores and their counters. Leaves out cores that share a counter with the feeder, because they
-/// cannot be limited without limiting the feeder.
+/// Sets the co-runners' cores and their counters. Leaves out cores that share a counter with the feeder, because such
+/// cores cannot be limited without limiting the feeder.
 void take_counters(IsolationMachine& machine, TrafficCounters counters, const std::vector<unsigned>& others,
                    const std::vector<unsigned>& online) {
   for (hal::CounterChoice& each : counters.choices)
@@ -431,7 +431,7 @@ bool counts_feeder(const IsolationMachine& machine) {
 }
 
 /// Adds the counter of the feeder, which the mode `thesis` needs. If the feeder cannot be counted, the mode is not
-/// available. That is not an error.
+/// available. A missing mode is not an error.
 void add_counter_of_feeder(IsolationMachine& machine, const IsolationRequest& request,
                            const regulation::RegulatedMachine& regulated) {
   if (machine.device_on_cores || counts_feeder(machine)) return;

@@ -42,7 +42,8 @@ struct IsolationMachine {
   bool device_on_cores = false;
   unsigned feeder = 0;             // the core of the workload's thread
   std::vector<unsigned> corunners; // the cores of co-runners, in the order of use
-  /// The counters of the domains of `corunners`, and that of the feeder's domain if the feeder can be limited, too
+  /// The counters of the domains of `corunners`. If the feeder can be limited too, the counter of the feeder's domain
+  /// is included
   std::vector<hal::CounterChoice> counters;
   std::vector<IsolationWorkload> workloads;
   std::string kernel;                            // the workload that IsolationPlatform::executions() runs

@@ -15,8 +15,8 @@ namespace rtexec::study {
 
 namespace {
 
-// Numbers of runs: that of section 7.3 of Nigam's thesis, and a smaller number on a software device, where each run
-// takes about 50 ms
+// Numbers of runs: the number in section 7.3 of Nigam's thesis, and a smaller number on a software device, where each
+// run takes about 50 ms
 constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 
 /// The objects that the platforms of this machine use. They are in one struct because they must live equally long.

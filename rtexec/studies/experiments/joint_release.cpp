@@ -10,7 +10,7 @@ using policies::Event;
 using Start = JointRelease::Start;
 
 /// Returns a plan of the tasks in `set` and one additional task. The additional task occupies the device until all
-/// other tasks have requested it. Without it, the idle device would start the first task alone.
+/// other tasks have requested it. Without the additional task, the idle device would start the first task alone.
 Plan plan_of(std::span<const MemoryCase> set) {
   Plan plan;
   for (const MemoryCase& each : set) {

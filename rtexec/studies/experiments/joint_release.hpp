@@ -1,6 +1,6 @@
-// Determines when tasks start that are released together, with one job each. The order is that of the executive's
-// device scheduler. A task starts alone or, if two tasks co-run, together with another one; they then execute on both
-// compute engines of the device. The caller executes the jobs and reports the end of each job.
+// Determines when tasks start that are released together, with one job each. The tasks start in the order of the
+// executive's device scheduler. A task starts alone or, if two tasks co-run, together with another task. Co-running
+// tasks execute on both compute engines of the device. The caller executes the jobs and reports the end of each job.
 //
 // Allocates memory; one thread at a time.
 #pragma once

@@ -276,8 +276,8 @@ class Experiment {
     return made;
   }
 
-  /// Returns the fastest combination of policies among the promising ones and `small`, in which all tasks use
-  /// small_policy(). Returns nullopt if a task has no measurement, or if no combination can run.
+  /// Returns the fastest combination of policies. The candidates are the promising combinations, and `small`, in which
+  /// all tasks use small_policy(). Returns nullopt if a task has no measurement, or if no combination can run.
   std::optional<MemorySet> choice(MemoryMix& mix, std::size_t size, const MemorySet& small) {
     std::vector<std::vector<MemoryAlternative>> tasks;
     std::vector<Duration> executions;

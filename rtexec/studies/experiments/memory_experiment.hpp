@@ -64,17 +64,17 @@ class MemoryPlatform {
   [[nodiscard]] virtual policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) = 0;
   /// Measures the kernels of a workload alone, with data that is already on the device.
   [[nodiscard]] virtual Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) = 0;
-  /// Runs rounds of each set after a warm-up, equally many for each set. The sets alternate, so that a disturbance
-  /// affects all of them. CPU parts run before and after each round, so that caches and pages are dirty as in a run of
-  /// the executive. Returns out_of_memory or unsupported if a set cannot run under its policies, or if the sets do not
-  /// fit into memory at once.
+  /// Runs rounds of each set after a warm-up, the same number of rounds for each set. The sets alternate, so that a
+  /// disturbance affects all sets. CPU parts run before and after each round, so that caches and pages are dirty as in
+  /// a run of the executive. Returns out_of_memory or unsupported if a set cannot run under its policies, or if the
+  /// sets do not fit into memory at once.
   [[nodiscard]] virtual Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                                           const MemoryRounds& rounds) = 0;
 };
 
 struct MemoryWorkload {
   WorkloadKind kind = WorkloadKind::vector_add;
-  std::vector<unsigned> sizes; // in ascending order; equally many for all workloads, at least 4
+  std::vector<unsigned> sizes; // in ascending order; all workloads have the same number of sizes, at least 4
 };
 /// Returns eight sizes from `least` to `most`. The ratio between neighbouring sizes is about constant.
 [[nodiscard]] std::vector<unsigned> sizes_between(unsigned least, unsigned most);
@@ -177,7 +177,7 @@ struct MemoryExperiment {
 [[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
 /// Returns the workloads of which two instances are also measured together.
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
-/// Returns the policy that is used for M: M, or H on a platform without M, because H takes as little memory as M.
+/// Returns M, or H on a platform without M, because H takes as little memory as M.
 [[nodiscard]] MemoryPolicy small_policy(const MemoryStudy& study);
 /// Returns the total size of all buffers of a workload.
 [[nodiscard]] Bytes memory_of(const MemoryCase& wanted);

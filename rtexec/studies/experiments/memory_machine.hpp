@@ -2,7 +2,7 @@
 // its own buffers. Device parts run on the two compute engines as the device scheduler starts them. CPU parts run on
 // the calling thread. The time of a device part is measured as in the executive. It excludes the submission to a GPU,
 // the notification of its end, and the time of other threads on the core of a software device. The time from the
-// release to the end of a device part includes all of these.
+// release to the end of a device part includes all of these times.
 #pragma once
 
 #include <rtexec/board.hpp>

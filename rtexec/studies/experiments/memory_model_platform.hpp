@@ -29,7 +29,7 @@ struct MemoryBoardModel {
 /// Returns a simulated platform with the costs and noise of `model`, which must outlive the platform. Equal seeds give
 /// equal times.
 [[nodiscard]] std::unique_ptr<MemoryPlatform> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
-/// Returns workloads with sizes up to those of the paper.
+/// Returns workloads with sizes up to the sizes in the paper.
 [[nodiscard]] std::vector<MemoryWorkload> modelled_workloads();
 
 } // namespace rtexec::study

@@ -44,8 +44,8 @@ struct SharedMemory {
 /// Returns the bandwidth that each core gets. `demand`: the bandwidth that each core requests.
 [[nodiscard]] std::vector<Bandwidth> shares(const SharedMemory& memory, std::span<const Bandwidth> demand);
 
-/// A frame, which is repeated: a CPU part on core 0, then a part on the device. Its times are those without other
-/// traffic.
+/// A frame, which is repeated: a CPU part on core 0, then a part on the device. The times of the frame apply if there
+/// is no other traffic.
 struct Frame {
   Duration cpu{0};
   Bytes traffic{0};        // traffic of the CPU part, evenly distributed over its time

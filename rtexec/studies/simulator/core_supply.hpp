@@ -29,7 +29,7 @@ class CoreSupply {
   /// Reports that a part of `task` becomes ready. `last`: true for the task's last part, false for its first part.
   virtual void wake_up(std::uint32_t task, bool last, Instant now) = 0;
   /// Returns the task that gets the core now. `ready`: the tasks with a ready part, the most urgent first. Returns
-  /// nullopt if the core stops, or if another program has it.
+  /// nullopt if the core stops, or if another program has the core.
   [[nodiscard]] virtual std::optional<std::uint32_t> choose(std::span<const std::uint32_t> ready, Instant now) = 0;
   /// Returns the next instant at which choose() may give another result, even if no part ends or becomes ready.
   [[nodiscard]] virtual Instant changes_at(Instant now) const = 0;
@@ -65,7 +65,7 @@ class ReservedCore final : public CoreSupply {
   };
   std::vector<Server> interference_;
   std::vector<std::optional<Server>> before_, after_; // by task: the reservations of its first and its last part
-  std::vector<bool> last_; // by task: true if its last part became ready most recently; false: its first part did
+  std::vector<bool> last_; // by task: true if its last part became ready most recently; false: its first part
   Server* running_ = nullptr;
   Instant next_ = Instant::max(); // the next replenishment, or the next start of an interference task
 

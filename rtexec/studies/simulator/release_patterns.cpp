@@ -18,7 +18,7 @@ using policies::JobId;
 
 constexpr Instant never = Instant::max();
 constexpr std::size_t max_record_bytes = std::size_t{1} << 30;
-/// The maximum of a recorded execution time, which is also that of a WCET
+/// The maximum of a recorded execution time, which is also the maximum of a WCET
 constexpr Duration longest_execution = std::chrono::hours(1);
 
 /// Mixes several numbers into one random number (splitmix64). So a job's random numbers do not depend on the order of

@@ -4,9 +4,9 @@
 // one direction. A single engine copies in both directions. Each engine processes its transfers in the order of their
 // actions. The simulation is deterministic: the same inputs give the same run.
 //
-// The end of a job releases the tasks that follow it (Task::after), through a SporadicGate. With communication `let`,
-// the job's deadline releases them instead. Tasks that inputs or calls release are released as if by a timer, unless
-// Options::release specifies other releases.
+// The end of a job releases the tasks that follow the job's task (Task::after), through a SporadicGate. With
+// communication `let`, the job's deadline releases these tasks instead. If inputs or calls release a task, the
+// simulator releases the task as if by a timer, unless Options::release specifies other releases.
 //
 // The time of a device part with several segments is divided in proportion to the planned times of the segments, or
 // evenly if their WCETs are not known.
@@ -47,8 +47,8 @@ struct Step {
     request, // the first part is done, and the job needs the device
     hand_on, // the first part is done, and the last part follows: the task does not use the device
     execution_start,
-    segment_end,   // end of `segment`, which is not the job's last one
-    segment_begin, // begin of `segment`, which is not the job's first one
+    segment_end,   // end of `segment`, which is not the job's last segment
+    segment_begin, // begin of `segment`, which is not the job's first segment
     preemption,    // the job leaves the device between two segments
     resumption,    // the job continues on the device after a preemption
     execution_end,
@@ -113,7 +113,7 @@ struct Options {
   /// function after each event, unless it already knows a stop or a stop is in progress
   std::function<std::optional<MachineStop>(Instant now)> stop;
   std::vector<InterferenceTask> interference{}; // used if the plan has reservations
-  std::vector<CoreRegulation> regulated{};      // used otherwise
+  std::vector<CoreRegulation> regulated{};      // used if the plan has no reservations
   std::function<void(const Step&)> observe;
   std::function<void(const TimeInterval&)> observe_core; // called when the interval or the run ends
   /// Called when a part gets its core. The part may lose the core at the same instant

@@ -21,7 +21,7 @@ namespace rtexec::study {
 struct InferenceOptions {
   std::string model;
   std::string board = "host"; // name or path
-  std::string backend{};      // as Task::backend; empty: the built-in one
+  std::string backend{};      // as Task::backend; empty: the built-in back end
   std::string arguments{};    // arguments for a back end other than the built-in one
   Precision precision = Precision::fp32;
   MemoryPolicy memory = MemoryPolicy::device;

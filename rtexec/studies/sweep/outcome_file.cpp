@@ -89,8 +89,8 @@ std::map<std::string, std::string> options_in(std::string_view line) {
   return options;
 }
 
-/// Describes the first difference between the options of the study and those in the first line of a file, `there`:
-/// "seed = 1, not 2"
+/// Describes the first difference between the options of the study and the options in the first line of a file,
+/// `there`: "seed = 1, not 2"
 std::string difference(const Study& study, const std::string& there) {
   const auto found = options_in(there);
   if (found.empty())

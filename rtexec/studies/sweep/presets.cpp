@@ -13,8 +13,8 @@ constexpr Bytes gb(double count) { return {static_cast<std::uint64_t>(count * (1
 
 /// The networks of RT-Swap, Table III, at 256, 416 and 608 pixels. The third value is the size of the constants
 /// (weights), which is not in the table. In the table, swappable memory grows linearly with the number of pixels,
-/// within 0.03 GB. Extrapolated to zero pixels, only weights remain. So the extrapolated value is assumed to be their
-/// size: 0.27, 0.24, 0.11 and 0.23 GB.
+/// within 0.03 GB. Extrapolated to zero pixels, only weights remain. So the extrapolated value is assumed to be the
+/// size of the weights: 0.27, 0.24, 0.11 and 0.23 GB.
 std::vector<NetworkSizes> rt_swap_networks() {
   const auto size = [](double footprint, double swappable, double constants, Duration execution) {
     return DeviceNeed{

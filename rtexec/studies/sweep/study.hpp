@@ -1,6 +1,6 @@
-// A study of many random task sets. For each device test, it computes how many sets the test proves schedulable. For
-// comparison, it computes how many sets meet conditions that every schedulable set meets. One quantity of the sets is
-// varied. The results do not depend on the number of threads, their order, or interruptions.
+// A study of many random task sets. For each device test, the study computes how many sets the test proves schedulable.
+// For comparison, it computes how many sets meet conditions that every schedulable set meets. One quantity of the sets
+// is varied. The results do not depend on the number of threads, their order, or interruptions.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -35,8 +35,8 @@ struct Column {
   policies::Levels levels{}; // used by the test `segmented`
 };
 
-/// Returns all columns for this order of jobs. Necessary conditions come first. Tests follow, the tests that are
-/// expected to prove fewer sets first. `segments`: true to get the columns for tasks that are cut into segments.
+/// Returns all columns for this order of jobs. Necessary conditions come first. Tests follow, in ascending order of the
+/// expected number of proved sets. `segments`: true to get the columns for tasks that are cut into segments.
 [[nodiscard]] std::span<const Column> columns(Order order, bool segments);
 
 enum class Axis { tasks, utilisation, reduced, high };
@@ -99,9 +99,9 @@ class Outcomes {
 };
 
 /// Computes the unknown outcomes of `part` with `threads` threads. From time to time, and at the end, the calling
-/// thread passes the newly computed items, in order, to `finished`. The list may be empty. The function returns when
-/// all outcomes are known or `finished` returns false. In the latter case it calls `finished` once more, with the items
-/// that were in progress.
+/// thread passes the newly computed items, in order, to `finished`. The list of items may be empty. The function
+/// returns when all outcomes are known or `finished` returns false. In the latter case it calls `finished` once more,
+/// with the items that were in progress.
 void work_out(const Study& study, Outcomes& outcomes, unsigned threads,
               const std::function<bool(std::span<const std::size_t> items)>& finished, const Part& part = {});
 

@@ -21,7 +21,7 @@ constexpr std::size_t max_parts = 100'000;
 constexpr std::size_t longest_file = 1 << 16;
 constexpr const char* how_to_make = "`rtexec sweep OPTIONS --shard K/N -o FOLDER` makes one";
 
-/// Calls `visit` with the name and the value of each option. The names are those of the command line.
+/// Calls `visit` with the name and the value of each option. The names are the names on the command line.
 void each_option(auto& options, auto visit) {
   visit("preset", options.preset);
   visit("n", options.tasks);
