@@ -1,9 +1,10 @@
-# What a board boots, in an emulator too.
+# Makes the image that a board boots, and runs it in an emulator.
 IMAGE ?= $(BUILD)/image-$(BOARD)
-# Task sets: a folder with tasks.toml, safe.toml and all that they name.
+# IMAGE_SET, SET: a folder of task sets, with tasks.toml, safe.toml and all files that they name.
 IMAGE_SET := $(B)/image-set
 SET ?= $(IMAGE_SET)
-# A board's own kernel in place of Debian's, and a folder of files that come over all others: its modules and driver.
+# KERNEL: a board's own kernel, in place of Debian's kernel. OVERLAY: a folder of files that replace files of the image
+# or are added to it, such as the kernel's modules and the driver.
 KERNEL ?=
 OVERLAY ?=
 IMAGE_BASE := $(BUILD)/image-base-$(MACHINE)
@@ -14,7 +15,7 @@ $(IMAGE_SET)/.made: $(wildcard boards/image/set/*) $(RUNNABLE)
 	$(Q)set -e; for size in 32 48; do $(RUNNABLE) model lenet5 --size $$size -o $(@D)/lenet5-$$size.onnx; done
 	@touch $@
 
-# The program and all that it needs, without models and tests.
+# The program and all files that it needs, without models and tests.
 IMAGE_DIST := $(B)/image-dist
 $(IMAGE_DIST)/.made: $(PROGRAM) $(SUPERVISOR) $(VERIFIER) $(DAEMON) $(PRELOAD) $(RUNNABLE) $(UNPACKED)/.made rtexec/package/make-dist | $(BUILD)/.packages-DIST
 	$(Q)SYSROOT=$(UNPACKED) TRIPLET=$(TRIPLET) RTEXEC=$(RUNNABLE) rtexec/package/make-dist $(B) $(@D)
