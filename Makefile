@@ -1,4 +1,5 @@
-# What a person calls: `make help` lists it. The rules are in the fragments that follow, one for each component.
+# The variables and the general targets; `make help` lists all targets. The rules are in the fragments that this file
+# includes, one for each component.
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:

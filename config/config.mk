@@ -1,4 +1,4 @@
-# What is asked: task sets, boards, plans, and the TOML reader. The files of boards/ travel inside the library.
+# The component config: task sets, boards, plans, and the TOML reader. The files of boards/ are embedded in the library.
 $(call component,config)
 TEXTS += config
 ALONE += config/types.cpp

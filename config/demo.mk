@@ -10,7 +10,8 @@ $(BUILD)/models/%.onnx: | $(PROGRAM)
 	@mkdir -p $(@D)
 	$(Q)name='$*'; $(PROGRAM) model "$${name%-*}" --size "$${name##*-}" -o $@
 
-# A profile is of one machine: measured where it runs, whenever the task set, its models or the program changed.
+# A profile is valid for one machine. It is measured on the machine that runs the demo, whenever the task set, its
+# models or the program has changed.
 $(DEMO_PROFILE): config/demo-swap.toml $(MODELS) $(PROGRAM)
 	@echo "measuring the execution times of the demo's networks on this machine"
 	$(Q)$(PROGRAM) profile config/demo-swap.toml -o $@ --jobs 15 --margin 1.25

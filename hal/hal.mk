@@ -1,4 +1,4 @@
-# What the machine can do: cores, counters, devices, memory, storage, clocks.
+# The component hal, which gives access to the machine: cores, counters, devices, memory, storage, clocks.
 $(call component,hal,config)
 LIBS_hal := -luring -lz
 KERNELS_IN_hal := hal/cuda/kernels

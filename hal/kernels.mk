@@ -1,6 +1,7 @@
-# Device kernels. Compiled for each board's architecture and part of the library: cubins by nvcc and its PTX for newer GPUs; PTX by clang for what nvcc
-# cannot target (nvcc 13: TX2's sm_62 and Xavier's sm_72), in the oldest PTX version that will do, because old drivers translate it.
-# Shared by all modes. Without a compiler for them the program is built without kernels.
+# Device kernels. They are compiled for the architecture of each board and embedded in the library. nvcc compiles
+# cubins, and PTX for newer GPUs. For architectures that nvcc does not support (nvcc 13: TX2's sm_62 and Xavier's
+# sm_72), clang compiles PTX. clang uses the oldest sufficient PTX version, because old drivers translate the PTX. All
+# modes share the kernels. Without a compiler for the kernels, the program is built without kernels.
 CUDA_HOME ?= /usr/local/cuda
 first_of = $(firstword $(foreach name,$(1),$(shell command -v $(name) 2>/dev/null)))
 NVCC ?= $(call first_of,$(CUDA_HOME)/bin/nvcc nvcc)
@@ -8,7 +9,8 @@ KERNEL_CLANG ?= $(call first_of,clang-19 clang-16 clang-14 clang)
 CCACHE ?= $(call first_of,ccache)
 KERNEL_COMPONENTS := hal tasks
 kernels_of = $(sort $(wildcard $(KERNELS_IN_$(1):%=%/*.cu)))
-# Those of the board, or of this machine's GPUs; a folder for other machines like this one gets them for all boards.
+# The architectures of the board, or of this machine's GPUs. `make dist` for machines like this one compiles the kernels
+# for the architectures of all boards.
 GPUS_HERE = $(sort $(subst .,,$(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null)))
 KERNEL_ARCHITECTURES := $(or $(call board_says,gpu_architecture),$(if $(filter dist,$(MAKECMDGOALS)),62 72 75 80 90,$(GPUS_HERE)))
 NVCC_TARGETS := $(if $(NVCC),$(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null)))
@@ -57,7 +59,7 @@ $(B)/kernel_images: ALWAYS
 	@echo '$(KERNEL_IMAGES)' | cmp -s - $@ || { echo '$(KERNEL_IMAGES)' > $@; \
 	  $(if $(KERNELS_LEFT_OUT),echo '  $(strip $(KERNELS_LEFT_OUT))',:); }
 
-# A table of images for each component, declared beside its kernels.
+# A table of images for each component. The header that declares the table is in the folder of the component's kernels.
 define kernel_table
 GENERATED_$(1) += $(B)/$(1)/kernel_images.cpp
 $(B)/$(1)/kernel_images.cpp: hal/cuda/make-kernel-table $(B)/kernel_images $(filter $(K)/$(1)/%,$(KERNEL_IMAGES))

@@ -1,4 +1,4 @@
-# Who drives: the components of rtexec/, the programs and the libraries.
+# The components of rtexec/, the programs and the libraries.
 BELOW_RTEXEC := tasks hal traces policies config
 $(call component,rtexec/runtime,$(BELOW_RTEXEC))
 $(call component,rtexec/bindings,rtexec/runtime $(BELOW_RTEXEC))
@@ -13,9 +13,10 @@ LIBS_all := $(foreach component,$(BELOW_RTEXEC),$(LIBS_$(component)))
 MAINS := rtexec/cli/command/main.cpp rtexec/sharing/daemon/main.cpp rtexec/supervisor/main.cpp rtexec/verifier/main.cpp
 TEXTS += rtexec/studies rtexec/bindings/c rtexec/cli rtexec/runtime/json rtexec/runtime/view
 ALONE += $(MAINS) rtexec/supervisor/% rtexec/verifier/% rtexec/sharing/preload/%
-# What the preloaded library has of sharing/ is compiled without the daemon.
+# The part of sharing/ that the preloaded library needs is compiled apart from the daemon.
 APART += rtexec/sharing/client rtexec/sharing/protocol
-# Small, and able to start where nothing else is: they need no library, and not what most sources are given.
+# Small programs that can start where nothing else runs. They need no library, and are compiled without the headers that
+# all other sources include (BEFORE).
 BARE += rtexec/supervisor rtexec/verifier
 
 PROGRAM := $(B)/bin/rtexec
@@ -53,7 +54,8 @@ $(SHARED): $(LIBRARY) $(EXPORTS)
 	$(Q)$(CXX) $(LDFLAGS) -shared -Wl,-soname,librtexec.so.$(SOVERSION) -Wl,--version-script,$(EXPORTS) -o $@ $(call whole,$(LIBRARY)) $(LIBS_all)
 	$(Q)ln -sf librtexec.so.$(VERSION) $(@D)/librtexec.so.$(SOVERSION) && ln -sf librtexec.so.$(SOVERSION) $(@D)/librtexec.so
 
-# It comes into programs of all kinds, which may have another C++ library: it has its own, and nobody sees it.
+# The preloaded library is loaded into programs of all kinds, which may use another C++ library. Therefore it contains
+# its own C++ library, whose symbols are hidden.
 PRELOAD := $(B)/lib/librtexec-preload.so
 PRELOAD_EXPORTS := rtexec/sharing/preload/exports.map
 ALL_DEFINED := -Wl,-z,defs -Wl,--gc-sections
@@ -63,7 +65,7 @@ $(PRELOAD): $(call link_of,rtexec/sharing/preload) $(PRELOAD_EXPORTS)
 	$(Q)$(CXX) $(LDFLAGS) -shared -static-libstdc++ -static-libgcc -Wl,-soname,$(@F) -Wl,--version-script,$(PRELOAD_EXPORTS) \
 	  $(if $(filter release debug,$(MODE)),$(ALL_DEFINED)) -o $@ $(call whole,$<) $(filter-out $<,$(filter %.a,$^)) -l:liburing.a
 
-# What runs while building: this program, or that of this machine.
+# The program that runs during the build: PROGRAM, or this machine's version of it if PROGRAM is for another machine.
 RUNNABLE := $(if $(CROSS),$(BUILD)/host-release/bin/rtexec,$(PROGRAM))
 ifneq ($(CROSS),)
 RUN_HERE := $(addprefix $(dir $(RUNNABLE)),rtexec rtexec-supervisor rtexecd)

@@ -1,8 +1,9 @@
-# What is installed, and what goes to other machines: pages of the manual, completion, package files, folders.
+# Installed files, and files for other machines: manual pages, shell completion, package files, folders.
 PUBLIC_HEADERS := $(wildcard rtexec/include/rtexec/*.h rtexec/include/rtexec/*.hpp)
-# The documents link to each other, so they keep their places.
+# The documents link to each other, so they keep their relative paths.
 DOCUMENTS := README.md CHANGELOG.md LICENSE $(shell find $(FOLDERS) boards test -name '*.md') $(wildcard config/*.toml rtexec/runtime/view/*.jpg rtexec/examples/*)
-# A page for the program and one for each command, made of what --help prints; what help2man knows no section for gets one.
+# One manual page for the program and one for each command, made from the output of --help. Parts of this output for
+# which help2man has no section become sections of their own.
 COMMANDS := analyze bringup calibrate calibrate-bandwidth calibrate-cut calibrate-memory check completion config experiment experiment-init experiment-isolation experiment-memory help infer model probe profile ps restore \
   run simulate sweep top
 MAN := $(B)/man/rtexec.1 $(B)/man/rtexec-supervisor.1 $(B)/man/rtexecd.8 $(COMMANDS:%=$(B)/man/rtexec-%.1)
@@ -40,7 +41,8 @@ $(COMPLETIONS): $(RUNNABLE)
 	$(Q)$< completion $(@F) > $@
 all: $(COMPLETIONS)
 
-# What tells other builds where the library is: templates, where @NAME@ stands for what is known here.
+# Files by which other builds find the library. They are made from templates, in which @NAME@ stands for a value that is
+# known here.
 PACKAGE_FILES := $(addprefix $(B)/package/,rtexec.pc rtexec-c.pc rtexecConfig.cmake rtexecConfigVersion.cmake rtexec@.service rtexecd.service)
 LIBS_private := -pthread $(subst $(SYSROOT)/,/,$(LIBS_all))
 $(PACKAGE_FILES): $(B)/package/%: rtexec/package/%.in rtexec/package/package.mk rtexec/include/rtexec/version.hpp ALWAYS
@@ -83,7 +85,7 @@ abi: $(SHARED) | $(BUILD)/.packages-CHECK ## record names and types of the libra
 # ---- a folder for another machine ----
 DIST ?= $(BUILD)/rtexec-$(VERSION)-$(if $(CROSS),$(BOARD),$(MACHINE))
 DIST_BENCHES ?= $(BENCHES)
-# NAME:SIZE:CLASSES each.
+# Each model is NAME:SIZE:CLASSES.
 DIST_MODELS ?= efficientnet_b0:224:10
 DIST_ARCHIVE ?= $(DIST).tar.xz
 DIST_PROGRAMS := $(GPU_TESTS) $(DIST_BENCHES)
