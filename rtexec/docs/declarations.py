@@ -1,8 +1,8 @@
-"""Reads the comments and declarations of headers, relying on their layout by clang-format."""
+"""Reads the comments and declarations of headers. Relies on the layout that clang-format gives them."""
 import re
 
 def uniform(text):
-    """The header's lines, with C comments as if they were C++ comments."""
+    """Returns the header's lines, with C comments converted to C++ comments."""
     lines, inside = [], False
     for line in text.splitlines():
         before, opened, after = line.partition("/*") if not inside else (re.match(" *", line)[0], "", line)
@@ -15,12 +15,13 @@ def uniform(text):
     return lines
 
 
-# Declarations that tell a user nothing: forward declarations, defaulted comparisons, include guards, ends of blocks.
+# Declarations without information for users: forward declarations, defaulted comparisons, include guards, ends of blocks.
 HIDDEN = r"(class|struct|enum class) [\w:]+;|friend class|friend .*= default|static_assert|extern|namespace|#(?!define \w+ \w)|\}"
 
 
 class Declaration:
-    """A declaration with its comment and its members; a comment alone has no text. `follows`: no empty line is before it."""
+    """A declaration with its comment and its members. `text` is empty for a comment without a declaration. `follows`:
+    True if no empty line precedes the declaration."""
     def __init__(self, comment, text="", members=(), follows=False):
         self.comment, self.text, self.members, self.follows = comment, text, list(members), follows
 
@@ -32,7 +33,7 @@ def ends(text, enumerator):
 
 
 def signature(text):
-    """The declaration without the body and the initialisers of a function."""
+    """Returns the declaration; for a function, without its body and initialisers."""
     text = re.sub(r"(?<!define )RTEXEC_API |\[\[nodiscard\]\] ", "", " ".join(text.split()))
     if text.endswith("}"):
         text = re.split(r"(?<=[)\w&]) (?:: \w+[({]|\{)", text, maxsplit=1)[0]
@@ -40,7 +41,7 @@ def signature(text):
 
 
 def declarations(lines, enumerators=False, public=True):
-    """The declarations of a namespace, a class or an enumeration."""
+    """Returns the declarations of a namespace, a class or an enumeration."""
     found, comment, text, body, plain_comment, follows = [], [], "", None, False, False
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip() and not line.strip().startswith("//")]
     indent = max(set(indents), key=indents.count) if enumerators and indents else min((i for i in indents if i != 1), default=0)
@@ -79,7 +80,7 @@ def declarations(lines, enumerators=False, public=True):
         elif not text and (words == "}" or re.match(r"(namespace|extern \"C\") .*\{$", words)):
             comment = []
         else:
-            if comment and plain_comment and not text and public:  # it concerns several declarations
+            if comment and plain_comment and not text and public:  # the comment is for several declarations
                 found.append(Declaration(comment))
                 comment = []
             text = f"{text} {words}".strip()

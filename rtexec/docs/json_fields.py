@@ -1,4 +1,5 @@
-"""Reads from the C++ source which fields JSON outputs have: from functions that return nlohmann::json made of {"key", value} pairs."""
+"""Finds the fields of JSON outputs in the C++ source. Reads functions that return nlohmann::json made of {"key", value}
+pairs."""
 import re
 
 from declarations import declarations, uniform
@@ -10,7 +11,7 @@ UNITS = ("count", "hertz", "bytes_per_second")  # members that hold the number o
 
 
 def closing(text, start):
-    """The place of the bracket that closes the one at `start`."""
+    """Returns the position of the bracket that closes the bracket at `start`."""
     depth = 0
     for token in re.compile(r'"(?:\\.|[^"\\])*"|[(\[{]|[)\]}]').finditer(text, start):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token[0], 0)
@@ -20,7 +21,7 @@ def closing(text, start):
 
 
 def pairs(text):
-    """The (key, value) of each {"key", value} that is in no other one."""
+    """Yields the (key, value) of each outermost {"key", value} pair."""
     place, pattern = 0, re.compile(r'\{"(\w+)",\s*')
     while found := pattern.search(text, place):
         place = closing(text, found.start())
@@ -28,7 +29,7 @@ def pairs(text):
 
 
 def alternatives(value):
-    """The values between which a conditional chooses; otherwise the value alone."""
+    """Returns the alternatives of a conditional expression. For any other value, returns only the value."""
     depth, places = 0, {}
     for token in re.finditer(r'"(?:\\.|[^"\\])*"|[(\[{]|[)\]}]| [?:] ', value):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token[0], 0)
@@ -40,14 +41,14 @@ def alternatives(value):
 
 
 def bare(kind):
-    """The name of a type, or of its elements, without namespaces."""
+    """Returns the name of a type without namespaces; for a container or an optional, the name of the element type."""
     while found := re.fullmatch(r"(?:const )?(?:std::(?:optional|vector|span|array)<(.*?)(?:, .*)?>|(.*?[&*]))", kind or ""):
         kind = found[1] or found[2][:-1]
     return re.sub(r"^(?:const )?(?:[\w:]*::)?", "", kind or "")
 
 
 class Structs:
-    """The members of all structs of some headers, and what their functions return."""
+    """The members of all structs of some headers, and the return types of the headers' functions."""
     def __init__(self, paths):
         self.members, self.aliases, self.free = {}, {}, {}
         for path in paths:
@@ -67,7 +68,7 @@ class Structs:
 
     @staticmethod
     def names(text):
-        """The type and name of each member that a declaration declares; a function counts as what it returns."""
+        """Returns the type and name of each declared member. The type of a function is its return type."""
         if function := re.match(r"(?:static |constexpr )*([\w:]+(?:<.*?>+)?)&? (\w+)\(", text):
             return [(function[1], function[2])]
         if plain := re.match(r"((?:const )?[\w:]+(?:<.*>)?[*&]?) (\w.*)", text):
@@ -75,7 +76,7 @@ class Structs:
         return []
 
     def find(self, struct, name):
-        """Type and comment of a member; none if there is no such member."""
+        """Returns type and comment of a member, or None if there is no such member."""
         known = self.members.get(struct.split("<")[0], {})
         if name in known:
             kind, comment = known[name]
@@ -84,7 +85,8 @@ class Structs:
         return self.find(known[".base"], name) if known.get(".base") else None
 
     def chain(self, expression, types):
-        """Type and comment of the member at the end of a chain such as task.memory.constant.count; empty if it is not known."""
+        """Returns type and comment of the last member of a chain such as task.memory.constant.count. Both are empty if
+        the member is not known."""
         for found in re.finditer(r"\b(\w+)((?:(?:\.|->)\w+(?:\[[^\]]*\])?)+)", expression):
             kind, comment = types.get(found[1]), ""
             for name, index in re.findall(r"(\w+)(\[[^\]]*\])?", re.sub(r"\[.*?\]", "[]", found[2])):
@@ -100,7 +102,7 @@ class Structs:
 
 
 class Function:
-    """A function that returns JSON. `subject` is the type of its first parameter, `title` that of its section."""
+    """A function that returns JSON. `subject` is the type of its first parameter, `title` the title of its section."""
     def __init__(self, name, parameters, body):
         self.name, self.body = name, body
         self.types = {found[2]: found[1] for found in re.finditer(r"((?:const )?[\w:]+(?:<[^()]*>)?)&? (\w+)(?:,|$| =)", parameters)}
@@ -112,7 +114,7 @@ class Function:
 
 
 def functions(text):
-    """The functions of a file that return JSON with fields."""
+    """Yields the functions of a file that return JSON with fields."""
     for found in re.finditer(r"^(?:nlohmann::)?json (\w+)\(([^{;]*)\) \{", text, re.MULTILINE):
         body = text[found.end():closing(text, found.end() - 1)]
         if '{"' in body or '["' in body:
@@ -120,7 +122,8 @@ def functions(text):
 
 
 class Fields:
-    """The fields of the JSON that a function returns. `known`: all functions with a section, by name and subject."""
+    """The fields of the JSON that a function returns. `known` contains all functions with a section, by name and
+    subject."""
     def __init__(self, function, structs, known):
         self.structs, self.known, self.types, self.locals, self.rows = structs, known, dict(function.types), {}, []
         self.body = self.without_lambdas(function.body)
@@ -158,7 +161,7 @@ class Fields:
         return self.body[found.end() - 1:closing(self.body, found.end() - 1) + 1] if found else ""
 
     def base(self):
-        """The function whose fields the own ones are added to; none if there is no such function."""
+        """Returns the function to whose result this function adds fields, or None if there is no such function."""
         found = re.match(r"(?:\w+::)?(\w+)\((\w[\w.]*)", self.content)
         return found and self.function_of(found[1], found[2])
 
@@ -192,7 +195,7 @@ class Fields:
         self.types = outer
 
     def kind(self, content, several):
-        """The type of a field whose value is no literal object. Empty: it is not known."""
+        """Returns the type of a field whose value is no literal object. Empty: the type is not known."""
         if several:
             call = re.search(r"\b(\w+)\((\w+)(?:, [\w.]+)?\)(?:; \}\))?$", content)
             function = call and self.function_of(call[1], call[2])
@@ -228,7 +231,7 @@ class Fields:
         return self.shown(self.structs.chain(value, self.types)[0])
 
     def shown(self, kind):
-        """The JSON type of a C++ type; empty if it is not known."""
+        """Returns the JSON type of a C++ type, or an empty text if the C++ type is not known."""
         if optional := re.fullmatch(r"std::optional<(.*)>", kind):
             inner = self.shown(optional[1])
             return inner and f"{inner} or null"

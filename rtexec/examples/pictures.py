@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Publishes pictures through iceoryx and draws the boxes that come back, into boxes.png:
+"""Publishes pictures through iceoryx, receives the boxes of a detector, and draws them into boxes.png:
 
     rtexec model yolov3-tiny --size 160
-    rtexec profile pictures.toml & python3 pictures.py 100; wait   # measures while pictures come; answers are kept back
+    rtexec profile pictures.toml & python3 pictures.py 100; wait   # measures while pictures arrive; returns no boxes
     rtexec run pictures.toml & python3 pictures.py; wait
 
-Needs iceoryx (apt-get install iceoryx libiceoryx-binding-c2) and nothing else. Messages are those of
-<rtexec/message.h>: a header of 128 bytes, and behind it the elements of one tensor."""
+Needs only iceoryx (apt-get install iceoryx libiceoryx-binding-c2). <rtexec/message.h> describes the messages: a header
+of 128 bytes, followed by the elements of one tensor."""
 import ctypes
 import struct
 import sys
@@ -43,7 +43,7 @@ WIDTH, HEIGHT, NETWORK = 160, 120, 160
 
 
 def picture(number):
-    """A bright square that moves: rows of red, green and blue."""
+    """Returns a picture with a bright square, whose position depends on the number: rows of red, green and blue."""
     at, side = number * 4 % 60, 60
     dark, bright = b"\x30\x40\x30" * WIDTH, bytearray(b"\x30\x40\x30" * WIDTH)
     bright[3 * at:3 * (at + side)] = b"\xf0\xe0\xd0" * side
@@ -51,7 +51,7 @@ def picture(number):
 
 
 def send(to, pixels):
-    """When the picture was taken, by which its answer is known."""
+    """Publishes a picture. Returns the time at which it was taken, which identifies the answer to this picture."""
     taken = time.monotonic_ns()
     chunk = ctypes.c_void_p()
     if loan(to, ctypes.byref(chunk), HEADER.size + len(pixels), 64) != LOANED:
@@ -64,7 +64,8 @@ def send(to, pixels):
 
 
 def receive(source):
-    """Job, when its picture was taken, and boxes: left, top, right, bottom, score, class. None: nothing is there."""
+    """Returns the number of a job, the time at which its picture was taken, and its boxes: left, top, right, bottom,
+    score, class. Returns None if no message has arrived, or if the message has no boxes."""
     chunk = ctypes.c_void_p()
     if take(source, ctypes.byref(chunk)) != TAKEN:
         return None
@@ -79,7 +80,8 @@ def receive(source):
 
 
 def draw(pixels, boxes):
-    """Boxes are in pixels of the network's input, into which the picture was letterboxed."""
+    """Draws boxes into a picture. Boxes are in pixels of the network's input, into which the picture was
+    letterboxed."""
     scale = min(NETWORK / WIDTH, NETWORK / HEIGHT)
     margins = (NETWORK - WIDTH * scale) / 2, (NETWORK - HEIGHT * scale) / 2
     for box in boxes:
@@ -104,8 +106,8 @@ def write_png(file, pixels):
 
 def main(count):
     set_log_level(0)  # off
-    register(b"pictures")  # waits for iceoryx's daemon, which a run starts where there is none
-    storage = (ctypes.c_uint64 * 2)()  # of both ends, for as long as they live
+    register(b"pictures")  # waits for iceoryx's daemon; a run starts the daemon if none runs
+    storage = (ctypes.c_uint64 * 2)()  # of publisher and subscriber; must outlive both
     to = publisher(ctypes.byref(storage, 0), b"camera", b"front", b"pictures", None)
     source = subscriber(ctypes.byref(storage, 8), b"camera", b"front", b"boxes", None)
     while not has_subscribers(to):
@@ -118,7 +120,7 @@ def main(count):
         while time.monotonic() < until:
             time.sleep(0.005)
             job, sampled, boxes = receive(source) or (None, None, [])
-            if sampled not in sent:  # nothing is there
+            if sampled not in sent:  # no answer to a known picture
                 continue
             print(f"job {job}: {len(boxes)} boxes, {(time.monotonic_ns() - sampled) / 1e6:.0f} ms after the picture")
             pixels = sent.pop(sampled)

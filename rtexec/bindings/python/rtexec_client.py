@@ -1,8 +1,8 @@
-"""Where the jobs of a program under rtexecd begin and end, for programs in Python: one file, nothing to build.
+"""Declares the beginning and the end of the jobs of a Python program under rtexecd. One file, nothing to build.
 
     import rtexec_client
 
-    rtexec_client.declare(period=0.1, deadline=0.1, wcet=0.02)   # once a CUDA context is there
+    rtexec_client.declare(period=0.1, deadline=0.1, wcet=0.02)   # after a CUDA context is created
 
     with rtexec_client.job():
         outputs = model(inputs)
@@ -10,7 +10,7 @@
     @rtexec_client.job
     def detect(image): ...
 
-Without librtexec-preload.so, or without a daemon, jobs are nothing, and declare() returns None.
+Without librtexec-preload.so, or without a daemon, jobs have no effect, and declare() returns None.
 """
 import contextlib
 import ctypes
@@ -22,11 +22,11 @@ TELL, SKIP_NEXT, STOP = range(3)
 
 
 class Error(Exception):
-    """What the daemon refused, and why."""
+    """The daemon refused a request. The text has the request and the reason."""
 
 
 class NotProved(Error):
-    """A deadline that could not be promised: the text has the inequality and its numbers."""
+    """The deadline could not be promised. The text has the inequality and its numbers."""
 
 
 class _Declaration(ctypes.Structure):
@@ -60,8 +60,9 @@ def _checked(code):
 
 
 def declare(period, deadline=None, wcet=None, priority=0, on_overrun=TELL):
-    """Jobs come at least `period` seconds apart, end within `deadline` (the period) of their begin, and have the device
-    for at most `wcet` (the deadline). Returns within which time they end, as it was promised; None: nobody promises."""
+    """Declares that jobs begin at least `period` seconds apart, must end within `deadline` seconds of their beginning,
+    and use the device for at most `wcet` seconds. Defaults: `deadline` is the period, `wcet` is the deadline. Returns
+    the promised maximum time from a job's beginning to its end, in seconds. None: there is no promise."""
     deadline = period if deadline is None else deadline
     wcet = deadline if wcet is None else wcet
     if _preloaded is None:
@@ -73,12 +74,13 @@ def declare(period, deadline=None, wcet=None, priority=0, on_overrun=TELL):
 
 
 def begin():
-    """Waits until the device is this process's. False: there is no daemon. Jobs nest: the outermost counts."""
+    """Waits until this process owns the device. Returns False if there is no daemon. Calls may be nested: only the
+    outermost pair of begin() and end() has an effect."""
     return _preloaded is not None and _checked(_preloaded.rtexec_client_job_begin())
 
 
 def end():
-    """Waits until the device has done what it was given, and gives it back."""
+    """Waits until the device has finished all work of this process, and releases the device."""
     return _preloaded is not None and _checked(_preloaded.rtexec_client_job_end())
 
 
@@ -95,7 +97,8 @@ def _job():
 
 
 def job(function=None):
-    """A context manager, job(), or a decorator of a function, @job: not of one that goes on after it has returned."""
+    """Returns a context manager, job(), or decorates a function, @job. The decorated function must not continue after
+    it has returned, as generators and coroutines do."""
     if function is None:
         return _job()
     if any(is_one(function) for is_one in _going_on):
