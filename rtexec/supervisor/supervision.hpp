@@ -2,12 +2,13 @@
 // the hardware watchdog. A state machine without a clock and without I/O.
 //
 // The executive sets up, runs and stops. The supervisor kills the executive if set-up or stopping takes too long, or if
-// heartbeats stop during the run. It restarts the executive after a kill, and after an end that nobody requested.
+// heartbeats stop during the run. The supervisor restarts the executive after a kill, and after an end that nobody
+// requested.
 //
-// The safe set is an alternative task set. The safe set replaces the task set after three consecutive failures. It
-// replaces the task set at once if the task set is refused, if three consecutive boots failed, or if failed boots
-// cannot be counted. After three failures of the safe set, the supervisor gives up. It then stops feeding the watchdog,
-// and the watchdog resets the machine.
+// The safe set is an alternative task set. The safe set replaces the task set after three consecutive failures. The
+// safe set replaces the task set at once if the task set is refused, if three consecutive boots failed, or if failed
+// boots cannot be counted. After three failures of the safe set, the supervisor gives up. It then stops feeding the
+// watchdog, and the watchdog resets the machine.
 #pragma once
 
 #include <rtexec/units.hpp>

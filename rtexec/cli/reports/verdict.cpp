@@ -331,8 +331,8 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-/// Prints whether the set would be proved with the segments that it forbids, and the cost of these segments. Returns
-/// true if the set would be proved with these segments.
+/// Prints whether the set would be proved with the segments that the set forbids, and the cost of these segments.
+/// Returns true if the set would be proved with these segments.
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
     print_wrapped(out,

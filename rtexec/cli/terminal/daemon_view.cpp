@@ -92,7 +92,7 @@ std::string speed(double bytes) {
 }
 
 /// A column of the table. The columns are listed in the order of importance, because a narrow terminal shows only the
-/// first ones.
+/// first columns.
 struct Column {
   const char* title;
   std::string (*cell)(const Row&);

@@ -13,7 +13,7 @@ namespace rtexec::command {
 namespace {
 
 /// Returns the table. Its columns are in the order of importance, because a narrow terminal shows only the first
-/// ones.
+/// columns.
 Table table_of(const Report& progress) {
   Table table(
       {"task", "missed", "response", "deadline", "max/deadline", "> WCET", "p50", "released", "completed", "skipped"});

@@ -110,7 +110,7 @@ std::vector<Paragraph> fitted(const std::vector<Paragraph>& paragraphs, report::
 }
 
 /// A column of the table. The columns are listed in the order of importance, because a narrow terminal shows only the
-/// first ones.
+/// first columns.
 struct Column {
   const char* title;
   std::string (*cell)(const TaskStatus&, const RunStatus&);

@@ -12,9 +12,9 @@
  *
  * The networks of a back end are workloads (workload.h), and a plan treats them like the workloads of all other tasks.
  * So a network can have memory by class, memory of its own (own_device, own_host), tuning, links and recognised
- * objects. It can have segments, between which other tasks may use the device. Members for features that a back end
- * lacks are null or 0. The jobs of a network without segments are not preempted on the device. The memory of a network
- * without memory.constant is never swapped.
+ * objects. A network can have segments, between which other tasks may use the device. Members for features that a back
+ * end lacks are null or 0. The jobs of a network without segments are not preempted on the device. The memory of a
+ * network without memory.constant is never swapped.
  *
  * C11 and C++17. The shared object needs these headers and no library of rtexec. Structs begin with `size`, which must
  * be set by the code that fills the struct: later versions add members at the end.

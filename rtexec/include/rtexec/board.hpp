@@ -30,9 +30,9 @@ struct SwapCost {
   Duration out_per_chunk{0};
   /// The cost of evicting a chunk of constants, which is only unmapped, not copied.
   Duration drop_per_chunk{0};
-  /// The fixed cost of loading the chunks of one job. It does not depend on their number.
+  /// The fixed cost of loading the chunks of one job. It does not depend on the number of chunks.
   Duration in_fixed{0};
-  /// The fixed cost of evicting the chunks of one task. It does not depend on their number.
+  /// The fixed cost of evicting the chunks of one task. It does not depend on the number of chunks.
   Duration out_fixed{0};
   /// The largest time by which a measured operation exceeded the fitted line. Afterwards a margin was added to the
   /// costs.

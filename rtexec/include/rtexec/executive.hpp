@@ -64,7 +64,7 @@ struct ExecutiveSetup {
   /// throw: after an exception no callback is called again, and the report contains the exception.
   std::function<void(const Miss&)> on_miss = {};
   /// Called for each part that exceeds its WCET. The calls for one task are in the order in which its parts ended. The
-  /// rules for exceptions are those of on_miss.
+  /// callback should not throw: after an exception no callback is called again, and the report contains the exception.
   std::function<void(const WcetExcess&)> on_wcet_exceeded = {};
   /// True: trace the begin and the end of every layer. This costs two events for each layer.
   bool trace_layers = false;

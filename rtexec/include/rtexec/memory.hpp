@@ -7,7 +7,7 @@
 
 namespace rtexec {
 
-/// The class of a memory object, by the use of its contents. It decides the cost of swapping the object.
+/// The class of a memory object, by the use of its contents. The class decides the cost of swapping the object.
 enum class MemoryClass {
   constant, // never written by the device: evicted without a copy, and loaded again from the host's copy
   scratch,  // the contents are not needed between jobs: all tasks share the same chunks
@@ -32,8 +32,8 @@ struct MemoryDemand {
   Bytes state{0};
   /// Other memory that must never leave the device.
   Bytes fixed{0};
-  /// Memory whose contents must survive between the segments of a job, but not between jobs. It never leaves the
-  /// device.
+  /// Memory whose contents must survive between the segments of a job, but not between jobs. This memory never leaves
+  /// the device.
   Bytes carry{0};
   /// Buffers that the workload itself allocates on the device, including managed memory. These buffers are in no chunk,
   /// but they use device capacity.

@@ -9,8 +9,8 @@
 // busy. During the third run, threads without priority load the set's cores and caches. So both CPU parts and device
 // parts are measured after idle times, and also while other parts execute.
 // If workloads have layers on the device, a last, short run times the layers, with the periods of the third run. That
-// run lasts for a tenth of the requested jobs or of the requested time. It has at least 8 jobs of each task if at least
-// 8 jobs are requested. If neither is requested, it lasts for 3 s and 8 jobs of each task.
+// run lasts for a tenth of the requested jobs or of the requested time. The last run has at least 8 jobs of each task
+// if at least 8 jobs are requested. If neither is requested, it lasts for 3 s and 8 jobs of each task.
 #pragma once
 
 #include <rtexec/executive.hpp>

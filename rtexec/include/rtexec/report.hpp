@@ -373,7 +373,7 @@ struct JobRecord {
   /// The instant at which the job's first CPU part ended.
   Instant requested{};
   /// The instants at which the job's execution on the device began and ended. They are equal if the job did not execute
-  /// there.
+  /// on the device.
   Instant device_begin{}, device_end{};
   /// True if the job's device part co-ran with a device part of another job.
   bool concurrent = false;

@@ -1,5 +1,5 @@
-/* rtexec for C11, C++17 and Python's ctypes: an executive for periodic tasks. It admits the tasks only if it can
- * promise their deadlines, runs them, and reports on them.
+/* rtexec for C11, C++17 and Python's ctypes: an executive for periodic tasks. The executive admits the tasks only if it
+ * can promise their deadlines. It runs the tasks, and reports on the run.
  *
  *   rtexec_error error;
  *   rtexec_task_set* set = rtexec_load("tasks.toml", &error);
@@ -195,9 +195,9 @@ RTEXEC_API void rtexec_executive_free(rtexec_executive* executive);
 
 /* ---- Bandwidth locks ---- */
 
-/* Bandwidth locks: a process uses them to report that it needs memory bandwidth, or that it uses the GPU. It reports
- * this to an executive on the same machine that regulates memory bandwidth. While any process holds a lock,
- * best-effort cores are limited. One object for each process is enough. */
+/* Bandwidth locks let a process report to an executive on the same machine that the process needs memory bandwidth, or
+ * that it uses the GPU. The executive must regulate memory bandwidth. While any process holds a lock, the executive
+ * limits best-effort cores. One object for each process is enough. */
 typedef struct rtexec_bandwidth_locks rtexec_bandwidth_locks;
 
 RTEXEC_API rtexec_bandwidth_locks* rtexec_bandwidth_locks_open(rtexec_error* error);

@@ -168,10 +168,10 @@ typedef struct rtexec_workload {
    * Null: the device waits for the host between two segments. */
   rtexec_code (*launch_segment)(void* self, size_t segment);
 
-  /* tune() measures on `device`, before bind(), which implementations are fastest, and uses these implementations. It
-   * stores a description of these choices in `choices`: lines of text in a format that the workload defines. The text
-   * must be valid until the next call. In every later run, use() receives this text before bind(), and makes the same
-   * choices. Both functions may change memory, constants, own_device and own_host, which rtexec reads only
+  /* tune() measures on `device`, before bind(), which implementations are fastest, and uses these implementations.
+   * tune() stores a description of these choices in `choices`: lines of text in a format that the workload defines. The
+   * text must be valid until the next call. In every later run, use() receives this text before bind(), and makes the
+   * same choices. Both functions may change memory, constants, own_device and own_host, which rtexec reads only
    * afterwards. Set both functions or neither. */
   rtexec_code (*tune)(void* self, const rtexec_device* device, const char** choices, rtexec_error* error);
   rtexec_code (*use)(void* self, const char* choices, rtexec_error* error);

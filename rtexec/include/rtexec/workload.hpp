@@ -138,16 +138,16 @@ class RTEXEC_API Workload {
   /// buffers. Called before bind().
   virtual void observe_contents(const tasks::initialise::Observer&) {}
 
-  // Inputs and outputs. The caller fills inputs() in the first CPU part, before it calls before(). It may read
+  // Inputs and outputs. The caller fills inputs() in the first CPU part, before it calls before(). The caller may read
   // outputs() and detections() in the last CPU part, after after() has returned. After bind() the caller must not
   // access the bytes at any other time, because the device may be using them. Names, types and shapes are always known;
-  // addresses are known after bind(). They are then constant.
+  // addresses are known after bind(), and are constant from then on.
   [[nodiscard]] virtual std::span<const Tensor> inputs() const { return {}; }
   [[nodiscard]] virtual std::span<const Tensor> outputs() const { return {}; }
   /// Returns the valid range of the input with this index. Absent: the input may contain any value of its type.
   [[nodiscard]] virtual std::optional<InputRange> input_range(std::size_t) const { return {}; }
-  /// Returns the kind of results that the workload recognises: boxes, classes or nothing. Constant. It decides which of
-  /// the next two functions may return results.
+  /// Returns the kind of results that the workload recognises: boxes, classes or nothing. Constant. The kind decides
+  /// which of the next two functions may return results.
   [[nodiscard]] virtual Recognition recognises() const noexcept { return Recognition::nothing; }
   /// Returns the results of the last job whose after() has returned, best result first.
   [[nodiscard]] virtual std::span<const Box> detections() const noexcept { return {}; }

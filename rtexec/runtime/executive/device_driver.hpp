@@ -135,7 +135,7 @@ class DeviceDriver {
   /// A copy engine, which ends its transfers in the order of their beginnings.
   struct Direction {
     hal::Engine& engine;
-    std::vector<std::unique_ptr<TransferWork>> works; // reused in turn
+    std::vector<std::unique_ptr<TransferWork>> works; // reused cyclically
     std::uint64_t begun = 0, ended = 0;               // numbers of transfers; scheduler thread
     WaitFreeQueue<EndedTransfer, 8> finished{};       // from the engine's thread to the scheduler thread
     ProgressCounter progress{};

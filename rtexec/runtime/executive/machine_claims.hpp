@@ -1,5 +1,5 @@
 // Resources of the machine that a run holds while it lasts, besides memory and threads: its cores, their clocks, the
-// device's clocks, and a lock against deep idle states. The destructor releases all of them. Set-up only.
+// device's clocks, and a lock against deep idle states. The destructor releases all these resources. Set-up only.
 #pragma once
 
 #include <rtexec/resolved_set.hpp>

@@ -112,7 +112,7 @@ void TaskRun::release_jobs(policies::ReleaseGrid& grid, Instant end) noexcept {
 void TaskRun::count_unserved(Instant next, Instant end) noexcept {
   if (waits_.is_triggered()) return;
   // A job is still in progress: these releases have no job because the overrun policy drops or delays them, not because
-  // the run ended. They are not counted here
+  // the run ended. Such releases are not counted here
   if (handshake_.outstanding() && task_.on_overrun != OnOverrun::catch_up) return;
   const Instant now = hal::now();
   for (; next < end && next < now; next += task_.period) statistics_.unserved(next + task_.deadline < now);

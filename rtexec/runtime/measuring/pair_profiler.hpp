@@ -3,10 +3,10 @@
 // (MemoryPolicy::switching). Each pair of such tasks is measured in a separate run. Also measures how long the device
 // part of the second job waits for pages.
 //
-// Response-time bounds use the execution times that were measured while co-running. They do not use the wait for pages.
-// The wait only decides which tasks may form a pair. If the assumed wait is too short, pairs that would gain time are
-// not formed. If the assumed wait is too long, pairs that gain no time are formed. Therefore the shortest observed wait
-// is used.
+// Response-time bounds use the execution times that were measured while co-running. The bounds do not use the wait for
+// pages. The wait only decides which tasks may form a pair. If the assumed wait is too short, pairs that would gain
+// time are not formed. If the assumed wait is too long, pairs that gain no time are formed. Therefore the shortest
+// observed wait is used.
 #pragma once
 
 #include <rtexec/task_set.hpp>

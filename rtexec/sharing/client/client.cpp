@@ -200,7 +200,8 @@ void Client::await_end_of_daemon() const {
   }
 }
 
-/// Waits for the end of the current job, because its memory must stay resident until then. Then saves all slots.
+/// Waits for the end of the current job, because the job's memory must stay resident until the job has ended. Then
+/// saves all slots.
 void Client::leave_daemon() {
   const auto current = connection();
   current->jobs.lose();

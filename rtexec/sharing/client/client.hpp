@@ -1,7 +1,7 @@
 // A process as a client of the daemon. It connects to the daemon, loads and saves its memory at the daemon's command,
 // and holds the device while a job is granted. If the daemon ends, the client completes the current job and saves all
-// memory. It then waits for the next daemon, and registers its slots and its declaration again. Callers wait during
-// this time, and get no error.
+// memory. The client then waits for the next daemon, and registers its slots and its declaration again. Callers wait
+// during this time, and get no error.
 //
 // Threading: any thread may call, but begin(), grow() and declare() of one job must be on the same thread. The client
 // has two threads of its own: the agent (agent.hpp), and a thread that notices the end of the daemon.

@@ -44,8 +44,8 @@ Result<> Connection::start(std::uint32_t at, int fifo_priority, Listener& listen
   return started;
 }
 
-/// Ends the two threads. A hostile client can overwrite the words on which the threads wait. Therefore stop() wakes the
-/// threads repeatedly until they have ended.
+/// Ends the two threads of the connection. A hostile client can overwrite the words on which the threads wait.
+/// Therefore stop() wakes the threads repeatedly until they have ended.
 void Connection::stop() {
   if (!shared_) return;
   stopping_.store(true, std::memory_order_release);

@@ -12,12 +12,13 @@ namespace rtexec::protocol {
 namespace {
 
 /// Maximum number of descriptors that are received with a message, although the protocol allows only one descriptor.
-/// All others must be closed. The kernel closes the descriptors above this maximum.
+/// All other descriptors must be closed. The kernel closes the descriptors above this maximum.
 constexpr std::size_t descriptors_seen = 16;
 /// The size of the buffer for descriptors.
 constexpr std::size_t control_bytes = CMSG_SPACE(descriptors_seen * sizeof(int));
 
-/// Returns the first received descriptor, and closes all others. Sets `surplus` if there were others.
+/// Returns the first received descriptor, and closes all other descriptors. Sets `surplus` if there were other
+/// descriptors.
 config::Descriptor take_descriptors(msghdr& message, bool& surplus) noexcept {
   config::Descriptor first;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {

@@ -1,8 +1,8 @@
 // A ring of entries from one process to another, in memory that both can write. One producer, one consumer, wait-free,
 // no allocation. Neither side trusts the other side. Each side keeps its own index in private memory, and only
 // publishes a copy. Each side reads the other side's index once and checks it. The consumer copies an entry before
-// examining it. A hostile side can send invalid entries, and can lose its own entries. It cannot make the other side
-// access memory outside of the ring, wait, or loop.
+// examining it. A hostile side can send invalid entries, and can lose its own entries. A hostile side cannot make the
+// other side access memory outside of the ring, wait, or loop.
 //
 // A Producer or Consumer belongs to one thread at a time. The ring must outlive it.
 #pragma once

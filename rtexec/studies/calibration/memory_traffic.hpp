@@ -1,8 +1,8 @@
 // Computes the memory traffic of one job of a micro-benchmark for the model of memory policies. The traffic consists of
 // copied bytes, launches of kernels, and accesses of the device's cache. Launches are grouped by size, and by whether
-// they are the first to touch memory that the host wrote. The benchmark states its sizes and counts. It also estimates
-// accesses, hits, and whether a GPU hides the latency of memory (tasks/loads/benchmarks/benchmark.hpp). The functions
-// are pure.
+// they are the first to touch memory that the host wrote. The benchmark states its sizes and counts. The benchmark also
+// estimates accesses, hits, and whether a GPU hides the latency of memory (tasks/loads/benchmarks/benchmark.hpp). The
+// functions are pure.
 #pragma once
 
 #include <rtexec/profile.hpp>

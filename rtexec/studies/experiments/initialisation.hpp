@@ -1,8 +1,8 @@
-// The experiment of Wang et al. (GPU-side initialization with prefetching, eUMM), called "the paper" here. It measures
-// how long it takes to write the first contents of managed memory in three ways: by the host, by a GPU with page
-// faults, and by a GPU in prefetched tiles. The experiment also measures the kernel that follows, and the crossover:
-// the size from which the GPU is faster. It runs on a platform: a model of the paper's boards, or a machine
-// (initialisation_machine.hpp).
+// The experiment of Wang et al. (GPU-side initialization with prefetching, eUMM), called "the paper" here. The
+// experiment measures how long it takes to write the first contents of managed memory in three ways: by the host, by a
+// GPU with page faults, and by a GPU in prefetched tiles. The experiment also measures the kernel that follows, and the
+// crossover: the size from which the GPU is faster. The experiment runs on a platform: a model of the paper's boards,
+// or a machine (initialisation_machine.hpp).
 #pragma once
 
 #include <rtexec/result.hpp>

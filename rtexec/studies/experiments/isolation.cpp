@@ -20,7 +20,7 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
   return {static_cast<std::uint64_t>(gigabytes_per_second * static_cast<double>(time.count()))};
 }
 
-// ---- constants; tables, figures and sections are those of Nigam's thesis ----
+// ---- constants; the cited tables, figures and sections are in Nigam's thesis ----
 
 /// Bandwidths of the TX2. Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s for A57
 /// cores. Core 0 is also an A57 core. Fig. 17 has 13.62 GB/s for both Denver cores, which is used here as the limit of
@@ -34,11 +34,11 @@ simulator::SharedMemory tx2_memory() {
 
 /// A frame consists of a CPU part, which launches a hundred executions of the kernel, and these executions. Each
 /// execution is about as long as in Fig. 30.
-/// The 600 bytes of CPU traffic per execution are chosen freely. They cause the speed-up to be lower at 10 MB/s than at
-/// 100 MB/s (7.2: 7, 5, 9 and 3 % with five co-runners). The sensitivity of 256p follows from its speed-up of 13.5 % at
-/// 100 MB/s with five co-runners (7.2). The other sensitivities follow from the speed-ups at 10 MB/s.
-/// Without load, IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures (5.4, Fig. 21), and traffic is
-/// 5 to 6.9 GB/s (5.4). Values between these are assumptions. For 512p the assumption is based on its 4.8 GB/s with one
+/// The 600 bytes of CPU traffic per execution are chosen freely. These bytes cause the speed-up to be lower at 10 MB/s
+/// than at 100 MB/s (7.2: 7, 5, 9 and 3 % with five co-runners). The sensitivity of 256p follows from its speed-up of
+/// 13.5 % at 100 MB/s with five co-runners (7.2). The other sensitivities follow from the speed-ups at 10 MB/s. Without
+/// load, IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures (5.4, Fig. 21), and traffic is 5 to
+/// 6.9 GB/s (5.4). Values between these are assumptions. For 512p the assumption is based on its 4.8 GB/s with one
 /// co-runner.
 ModelledWorkload winograd(const char* size, double sensitivity, double ipc, double gigabytes_per_second) {
   constexpr Duration device = 100 * 1290us;
@@ -59,7 +59,7 @@ ModelledWorkload winograd(const char* size, double sensitivity, double ipc, doub
 /// from the speed at 10 MB/s, which is a tenth (7.2). The sensitivity follows from speed-ups of 41 to 45 % at 512 MB/s
 /// with five co-runners (8.1, 7.2). The sensitivity of its Winograd kernel alone would be 0.82 (5.3.1: 45 % slower). No
 /// choice of values also reproduces a pipeline that is 55 % slower (8.1). For both pipelines `memory_bound` is chosen
-/// freely, and the device's traffic is that of the Winograd kernel.
+/// freely, and the device's traffic is the traffic of the Winograd kernel.
 constexpr Frame yolo{.cpu = 66ms,
                      .traffic = MB(27.5),
                      .memory_bound = 0.5,
@@ -106,8 +106,9 @@ IsolationModel make_tx2_model() {
       .workloads = {winograd("256p", 0.139, 1.67, 5.0), winograd("512p", 0.095, 1.66, 5.1),
                     winograd("1024p", 0.135, 1.64, 6.0), winograd("2048p", 0.073, 1.62, 6.9),
                     pipeline("yolo", "YOLO", yolo), pipeline("detectnet", "DetectNet", detectnet)},
-      // The thesis: Algorithm 3 limits cores while gpu_busy is held, that is, while the program has the GPU open. It
-      // does not charge bytes beyond a budget to the next period, and its interrupt handler stops the core at once.
+      // The thesis: Algorithm 3 limits cores while gpu_busy is held, that is, while the program has the GPU open. The
+      // algorithm does not subtract bytes beyond a budget from the budget of the next period, and its interrupt handler
+      // stops the core at once.
       // rtexec: a thread of high priority runs 17 us after an overflow, as measured on a virtual machine.
       .modes = {{.name = "thesis",
                  .description = "every core is limited, core 0 as well, which feeds the device (Algorithm 3)",

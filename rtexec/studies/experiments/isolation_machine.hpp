@@ -74,8 +74,8 @@ enum class MachineMode {
 
 /// Returns the experiment's platform on `machine`. `machine` and `locks` must outlive the platform. If the event is a
 /// substitute for memory traffic, the mode's name ends in "-stand-in" in every output. measure() returns bad_input if
-/// the limit is less than one line per period, and refused if the machine refuses a request. It returns io_error if a
-/// core's counter ended, and cancelled if the user stopped it.
+/// the limit is less than one line per period, and refused if the machine refuses a request. measure() returns io_error
+/// if a core's counter ended, and cancelled if the user stopped it.
 [[nodiscard]] std::unique_ptr<IsolationPlatform> machine_platform(const IsolationMachine& machine, MachineMode mode,
                                                                   BandwidthLocks& locks);
 

@@ -19,7 +19,8 @@ namespace {
 // run takes about 50 ms
 constexpr std::size_t runs_of_thesis = 100'000, runs_on_cores = 1000;
 
-/// The objects that the platforms of this machine use. They are in one struct because they must live equally long.
+/// The objects that the platforms of this machine use. The objects are in one struct because they must live equally
+/// long.
 struct Machine {
   IsolationMachine machine;
   BandwidthLocks locks;

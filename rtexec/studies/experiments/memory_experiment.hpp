@@ -1,8 +1,8 @@
 // The experiments of Bateni et al. (Co-Optimizing Performance and Memory Footprint Via Integrated CPU/GPU Memory
 // Management, RTAS 2020), called "the paper" here. Micro-benchmarks run under the memory policies D (device memory,
-// with copies), M (managed memory) and H (host memory). They run alone, and in pairs. In addition, seven benchmarks run
-// together under D, under M, and under policies chosen for each benchmark. The experiments run on a platform: a model,
-// or a machine.
+// with copies), M (managed memory) and H (host memory). The benchmarks run alone, and in pairs. In addition, seven
+// benchmarks run together under D, under M, and under policies chosen for each benchmark. The experiments run on a
+// platform: a model, or a machine.
 //
 // Plain values; not for real-time threads; one thread.
 #pragma once
@@ -58,8 +58,8 @@ class MemoryPlatform {
   virtual ~MemoryPlatform() = default;
   /// Returns the platform's name for the rows of CSV files: "cuda", "host", "model-tx2".
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Returns the costs with which fits begin. They contain whether memory is unified, and the values that no
-  /// measurement of this experiment can determine.
+  /// Returns the costs with which fits begin. The costs state whether memory is unified. They also have the values that
+  /// no measurement of this experiment can determine.
   [[nodiscard]] virtual policies::MemoryCosts costs() const = 0;
   [[nodiscard]] virtual policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) = 0;
   /// Measures the kernels of a workload alone, with data that is already on the device.

@@ -1,7 +1,7 @@
 // The memory experiment (memory_experiment.hpp) on a machine. Micro-benchmarks run on the device of a board, each with
 // its own buffers. Device parts run on the two compute engines as the device scheduler starts them. CPU parts run on
-// the calling thread. The time of a device part is measured as in the executive. It excludes the submission to a GPU,
-// the notification of its end, and the time of other threads on the core of a software device. The time from the
+// the calling thread. The time of a device part is measured as in the executive. This time excludes the submission to a
+// GPU, the notification of its end, and the time of other threads on the core of a software device. The time from the
 // release to the end of a device part includes all of these times.
 #pragma once
 

@@ -16,10 +16,10 @@ using namespace std::chrono_literals;
 using policies::MemoryCosts;
 using policies::MemoryOverhead;
 
-/// The paper of Bateni et al. prints no costs. It states that the memory of Xavier is 2.5 times as fast, that its
-/// transfers are also faster (V-B), and that mapping takes much less time than copying (IV-A). Table IV has the chosen
-/// policies. The GPUs have L2 caches of 512 KiB. All numbers are chosen so that the model reproduces Table IV; their
-/// order of magnitude is realistic.
+/// The paper of Bateni et al. prints no costs. The paper states that the memory of Xavier is 2.5 times as fast, that
+/// the transfers of Xavier are also faster (V-B), and that mapping takes much less time than copying (IV-A). Table IV
+/// has the chosen policies. The GPUs have L2 caches of 512 KiB. All numbers are chosen so that the model reproduces
+/// Table IV; their order of magnitude is realistic.
 constexpr MemoryCosts tx2_costs{.unified = true,
                                 .copy_start = 20us,
                                 .copied_in = 0.2,
@@ -158,7 +158,7 @@ std::unique_ptr<MemoryPlatform> modelled_memory(const MemoryBoardModel& model, s
 
 std::vector<MemoryWorkload> modelled_workloads() {
   using enum WorkloadKind;
-  // The largest sizes are those of Table IV: 512, 319 (the paper has 320) and 1024
+  // The largest sizes are the sizes in Table IV: 512, 319 (the paper has 320) and 1024
   constexpr SizeRange ranges[] = {{vector_add, 1U << 15U, 1U << 22U},
                                   {matrix_add, 181, 2048},
                                   {matrix_multiply, 64, 512},

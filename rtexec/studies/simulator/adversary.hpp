@@ -60,8 +60,9 @@ class Adversary {
   /// `claim` and `random` must outlive this object.
   Adversary(const Claim& claim, Random& random, Freedom freedom = {});
 
-  /// Runs one search with `steps` changes. It starts from a new pattern, and attacks a random part of a random task. It
-  /// ends at the first broken bound and returns the bound. Returns nullopt if no bound was broken.
+  /// Runs one search with `steps` changes. The search starts from a new pattern, and attacks a random part of a random
+  /// task. At the first broken bound the search ends, and the function returns this bound. Returns nullopt if no bound
+  /// was broken.
   [[nodiscard]] std::optional<BrokenBound> attack(int steps);
 
   /// Returns the options with which simulate() repeats the worst run of all attacks, without observers. The worst run

@@ -6,9 +6,10 @@
 // The model makes three assumptions.
 //
 // Cores: each core demands the bandwidth that it reaches alone. If the demand in a cluster exceeds the cluster's limit,
-// each core's share is reduced in proportion. The shares of all cores are then limited by the saturation of the memory
-// in the same manner. The device takes no bandwidth from cores, because saturation is the limit of the cores' path to
-// memory. The memory itself has more bandwidth: co-runners reach saturation while the GPU works (Nigam's thesis, 7.2).
+// each core's share is reduced in proportion. If the shares of all cores together exceed the saturation of the memory,
+// each share is again reduced in proportion. The device takes no bandwidth from cores, because saturation is the limit
+// of the cores' path to memory. The memory itself has more bandwidth: co-runners reach saturation while the GPU works
+// (Nigam's thesis, 7.2).
 //
 // CPU part: it waits for memory during a share of its time. This wait grows by the ratio of the bandwidth that the core
 // demands to the bandwidth that it gets.

@@ -41,7 +41,8 @@ class Tracer {
     bool after_begun = false;
     Duration executed{0};
   };
-  /// A part that has just got its core. It has begun only if it still has the core when virtual time advances.
+  /// A part that has just got its core. The part counts as begun only if it still has the core when virtual time
+  /// advances.
   struct Dispatch {
     unsigned core = 0;
     policies::JobId job;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_file_bytes = std::size_t{1} << 30;
 
-/// Parses a number of nanoseconds, or a number with a unit. Returns nullopt if the text is neither of these, or if the
+/// Parses a number of nanoseconds, or a number with a unit. Returns nullopt if the text has neither form, or if the
 /// time is out of the range of execution times.
 std::optional<double> parse_sample(const std::string& text) {
   auto time = config::number<double>(text);
