@@ -106,8 +106,8 @@ class Recording {
   }
 
  private:
-  static constexpr Bytes buffer{std::uint64_t{64} << 20}; // size of the trace buffer; large, so that the simulation
-                                                          // rarely waits
+  /// The size of the trace buffer. It is large, so that the simulation rarely waits.
+  static constexpr Bytes buffer{std::uint64_t{64} << 20};
   traces::Session session_;
   simulator::Tracer tracer_;
 };

@@ -21,8 +21,8 @@ using traces::FactorGroup;
 using traces::StageAnalysis;
 
 constexpr double worth_showing = 1.1;
-constexpr std::size_t max_factors = 2, max_groups = 4; // maximum number of factors of a part; maximum number of groups
-                                                       // of a factor
+/// The maximum number of factors of a part, and the maximum number of groups of a factor.
+constexpr std::size_t max_factors = 2, max_groups = 4;
 
 std::string worded(Factor factor) {
   static constexpr std::array<const char*, traces::factors> words{"since its last", "after", "beside", "clock"};

@@ -30,8 +30,8 @@ struct Readiness {
 
 void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, const Readiness& readiness = {});
 
-/// Returns the name of a measured task, with its memory policy if it was measured under several policies.
-/// print_measured() prints how the WCETs of a profile were measured, one line for each task.
+/// measured_name() returns the name of a measured task, with its memory policy if the task was measured under several
+/// policies. print_measured() prints how the WCETs of a profile were measured, one line for each task.
 [[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
 

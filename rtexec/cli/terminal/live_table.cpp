@@ -45,8 +45,8 @@ report::Room beside_title(report::Room all) {
 /// Returns the codes that move the cursor to the beginning of the last table and erase it.
 std::string drawn_over(std::size_t lines) { return lines > 0 ? "\r\033[" + std::to_string(lines) + "A\033[J" : ""; }
 
-/// Returns the codes to use after the terminal's size has changed, when the position of the last table is unknown. All
-/// visible lines scroll off the screen, and the next table begins at the top.
+/// Returns the terminal codes that are needed after the terminal's size has changed, because the position of the last
+/// table is then unknown. All visible lines scroll off the screen, and the next table begins at the top.
 std::string scrolled_away(std::size_t lines) {
   return "\033[" + std::to_string(lines) + ";1H" + std::string(lines, '\n') + "\033[H";
 }

@@ -20,8 +20,8 @@ using traces::SvgWriter;
 constexpr double left = 70, top = 64, panel_width = 400, height = 320, right = 80, bottom = 76, legend = 150,
                  legend_line = 18, between_curves = 3;
 constexpr double wide = 900;
-constexpr std::size_t columns = 450, max_ticks = 16; // maximum number of columns of an envelope; maximum number of
-                                                     // ticks of a panel
+/// The maximum number of columns of an envelope, and the maximum number of ticks of a panel.
+constexpr std::size_t columns = 450, max_ticks = 16;
 constexpr double ticks = 6;
 constexpr const char* css = "text{font:12px sans-serif;fill:#222}.l{stroke:#ddd}.z{stroke:#888}.s{font-size:10px}";
 constexpr const char* frame = "stroke=\"#222\"";

@@ -80,8 +80,8 @@ Table Table::fitted(Room room) const {
 void Table::cut_rows(std::size_t lines) {
   if (rows_.size() <= lines) return;
   std::stable_partition(rows_.begin() + 1, rows_.end(), [](const Row& row) { return row.tone == Tone::bad; });
-  const std::size_t kept = std::max<std::size_t>(lines, 2) - 1; // number of lines to print, including the header; one
-                                                                // more line is for the count of omitted rows
+  // The number of lines to print, including the header. One more line is for the count of omitted rows.
+  const std::size_t kept = std::max<std::size_t>(lines, 2) - 1;
   left_out_ = lines > 1 ? rows_.size() - kept : 0;
   rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(kept), rows_.end());
 }

@@ -33,8 +33,8 @@ enum class Trigger {
 
 /// The instants at which data pass from one task of a chain to the next.
 enum class Communication {
-  immediate, // implicit communication: a job reads when its first part begins, and its outputs appear when its last
-             // part ends
+  /// Implicit communication: a job reads when its first part begins, and its outputs appear when its last part ends.
+  immediate,
   /// Logical execution time: a job reads at its release, and its outputs appear at its deadline. These instants do not
   /// depend on when the job executes.
   let,
@@ -172,8 +172,9 @@ enum class MemoryPolicy {
 enum class Constants {
   automatic, // the plan decides
   whole,     // all constants
-  streamed, // only the constants of the next layers: they are loaded while the job executes, into a ring of chunks that
-            // are reused
+  /// Only the constants of the next layers are on the device. They are loaded while the job executes, into a ring of
+  /// chunks that are reused.
+  streamed,
 };
 
 /// The objective by which the plan chooses the memory policies that tasks leave open. The plan considers only choices
@@ -204,16 +205,16 @@ enum class RegulateWhile {
 
 /// The rule for the rest of a regulation period after all regulated cores have used up their budgets.
 enum class BandwidthSharing {
-  none,         // all cores stay throttled
-  spare,        // all cores run without a limit (MemGuard's best-effort sharing)
-  proportional, // a new period begins at once for all cores, so that spare bandwidth is shared in proportion to the
-                // budgets
+  none,  // all cores stay throttled
+  spare, // all cores run without a limit (MemGuard's best-effort sharing)
+  /// A new period begins at once for all cores, so that spare bandwidth is shared in proportion to the budgets.
+  proportional,
 };
 
 /// The rule for memory traffic that exceeds the budget of a period.
 enum class Overshoot {
-  carry, // the excess is subtracted from the budgets of the next periods, so that the average rate stays within the
-         // limit
+  /// The excess is subtracted from the budgets of the next periods, so that the average rate stays within the limit.
+  carry,
   forgive,
 };
 

@@ -84,13 +84,13 @@ struct SwapPlan {
 /// A test of a plan. All tests except `theorem1` are sound: if a sound test proves a set, the set has the tested
 /// property.
 enum class AdmissionTest : std::uint8_t {
-  theorem1,   // the device alone, EDF: RT-Swap's Eq. (1) to (3) as published, an unsound baseline
-  baker,      // the device alone, EDF: for each deadline, a limit of the sum of the tasks' shares of the device
-              // (Baker's test)
-  demand,     // the device alone, EDF: the demand bound test
-  rta,        // the device alone, static priorities: response-time analysis
-  pipelined,  // the device alone, with loads concurrent with executions: uses `demand` under EDF, `rta` under static
-              // priorities
+  theorem1, // the device alone, EDF: RT-Swap's Eq. (1) to (3) as published, an unsound baseline
+  /// The device alone, EDF: for each deadline, a limit of the sum of the tasks' shares of the device (Baker's test).
+  baker,
+  demand, // the device alone, EDF: the demand bound test
+  rta,    // the device alone, static priorities: response-time analysis
+  /// The device alone, with loads concurrent with executions: uses `demand` under EDF, `rta` under static priorities.
+  pipelined,
   segmented,  // like `pipelined`, for jobs in segments and tasks in preemption classes
   core,       // one core alone, as if device parts took no time
   end_to_end, // whole jobs, from release to end: this test decides the verdict

@@ -45,9 +45,9 @@ class CameraSource final : public Source {
   std::optional<tasks::MjpgDecoder> decoder_; // present if the camera sends JPEG pictures
   std::atomic<std::uint64_t> undecoded_{0};
   std::atomic<bool> gone_{false};
-  std::optional<Instant> taken_;         // capture instant of the last frame that fetch() sampled
-  std::optional<hal::CameraFrame> kept_; // the frame that keep_up() kept; fetch() samples this frame unless the camera
-                                         // has a newer frame
+  std::optional<Instant> taken_; // capture instant of the last frame that fetch() sampled
+  /// The frame that keep_up() kept. fetch() samples this frame unless the camera has a newer frame.
+  std::optional<hal::CameraFrame> kept_;
 };
 
 } // namespace rtexec::channels

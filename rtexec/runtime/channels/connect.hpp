@@ -28,8 +28,8 @@ struct DeviceLink {
     std::size_t task, input;
   };
   std::vector<Reader> readers;
-  std::shared_ptr<LatestMailbox> latest; // holds the values; use_memory() must set its device memory before the tasks'
-                                         // channels are opened
+  /// Holds the values. use_memory() must set its device memory before the tasks' channels are opened.
+  std::shared_ptr<LatestMailbox> latest;
 };
 
 struct Connected {

@@ -19,8 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t queue_capacity = 2; // small, because only the newest message is needed, and each message
-                                            // occupies one of the daemon's chunks
+/// The capacity of a queue. It is small, because only the newest message is needed, and each message occupies one of
+/// the daemon's chunks.
+constexpr std::uint64_t queue_capacity = 2;
 constexpr std::uint32_t alignment = 64;
 constexpr Duration timeout = 5s;
 static_assert(Subscriber::look_again >= policies::message_looks, "admission charges looks that are no closer");
@@ -77,8 +78,8 @@ Result<> register_process(const Binding& binding) {
     return nullptr;
   });
   if (!asked) return Unexpected(asked.error());
-  ::on_exit(exit_without_answer, nullptr); // this handler runs before iceoryx's handler, because this handler is
-                                           // registered later
+  // This handler is registered later than iceoryx's handler, and therefore runs before iceoryx's handler.
+  ::on_exit(exit_without_answer, nullptr);
   return {};
 }
 

@@ -69,8 +69,8 @@ class LatestMailbox {
 
  private:
   struct Slot {
-    std::atomic<std::uint64_t> version{0}; // number of the value in the slot; 0: the slot has no value, or it is being
-                                           // written
+    /// The number of the value in the slot. 0: the slot has no value, or a value is being written.
+    std::atomic<std::uint64_t> version{0};
     Stamp stamp;
     std::atomic<std::int64_t> visible{0}; // the instant from which the value is visible, in ns
     std::span<std::byte> bytes;

@@ -86,8 +86,8 @@ Expected<Sample, Errc> MessageSource::fetch(std::uint64_t, Instant, const Tensor
 
 Status MessageSource::take(const Message& message, const Tensor& into) noexcept {
   const rtexec_message& header = *message.header;
-  if (fits(header, into) && message.payload.size() == into.bytes.size()) { // the payload's size is checked too, because
-                                                                           // the writer may still change the header
+  // The payload's size is checked too, because the writer may still change the header.
+  if (fits(header, into) && message.payload.size() == into.bytes.size()) {
     copy_bytes(message.payload, into.bytes);
     return {};
   }

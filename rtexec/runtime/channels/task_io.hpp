@@ -96,8 +96,8 @@ class TaskIo {
     std::size_t tensor = 0;
     std::unique_ptr<Source> source;
     OnStale on_stale = OnStale::reuse;
-    bool untaken = false; // true: a new value was read for a job that was then dropped; it counts as new for the next
-                          // job
+    /// True if a new value was read for a job that was then dropped. The value counts as new for the next job.
+    bool untaken = false;
   };
   struct Output : Channel {
     std::unique_ptr<Sink> sink;

@@ -57,17 +57,17 @@ struct DeviceDriver::TaskChannel {
   std::uint32_t done = 0;     // number of the job's segments that have ended
   std::uint32_t launched = 0; // number of the job's segments that were launched on the device
   // The next members are used by the compute engine
-  bool launches = false;           // true: each segment is launched before the previous segment has ended; constant
-  bool opened = false;             // true: the segment that ends next executes, or was launched
-  std::uint32_t reported_ends = 0; // number of segment ends reported to the scheduler, for all jobs; the last segment
-                                   // of a job is not counted
-  Instant begun{};                 // traced beginning of the segment that ends next
-  Instant last_end{};              // end of the previous segment
-  Status launch_error{};           // error of launching a segment ahead; reported when this segment would execute
+  bool launches = false; // true: each segment is launched before the previous segment has ended; constant
+  bool opened = false;   // true: the segment that ends next executes, or was launched
+  /// The number of segment ends reported to the scheduler, for all jobs. The last segment of a job is not counted.
+  std::uint32_t reported_ends = 0;
+  Instant begun{};                      // traced beginning of the segment that ends next
+  Instant last_end{};                   // end of the previous segment
+  Status launch_error{};                // error of launching a segment ahead; reported when this segment would execute
   std::optional<policies::JobId> ended; // the job that failed; the other submitted segments of this job do not execute
   DevicePart part{};                    // the device part so far
-  Duration recorded{0};                 // the part of the job's execution time that lies between the traced begin and
-                                        // end
+  /// The part of the job's execution time that lies between the traced begin and end.
+  Duration recorded{0};
   // The next members are used by the scheduler thread
   /// A ring buffer of submitted segments. After an error of a job, the engine's queue may still contain all segments of
   /// this job except one, and the segments of the task's next job
@@ -75,24 +75,24 @@ struct DeviceDriver::TaskChannel {
   std::uint64_t submissions = 0;
   // The next members are written by the scheduler thread, and read by the compute engine
   std::atomic<std::uint32_t> submitted{0}; // number of the job's segments that have been submitted
-  hal::Signal decided;                     // signalled once per reported segment end, after the scheduler's decision on
-                                           // this end
+  /// Signalled once per reported segment end, after the scheduler's decision on this end.
+  hal::Signal decided;
   /// The remaining executions of the warm-up job, taken from the back
   std::vector<std::pair<MemoryPolicy, Compute*>> warm_ups;
-  bool warms_up = false;  // the warm-up job must execute again; used by the compute engine, then by the scheduler
-                          // thread
-  bool waiting = false;   // true: the task's job is requested, and neither started nor cancelled; used by the scheduler
-                          // thread
-  bool preempted = false; // true: the task's job is between two segments, and another job may execute; used by the
-                          // scheduler thread
+  /// True if the warm-up job must execute again. Used by the compute engine, then by the scheduler thread.
+  bool warms_up = false;
+  /// True if the task's job is requested, and neither started nor cancelled. Used by the scheduler thread.
+  bool waiting = false;
+  /// True if the task's job is between two segments, and another job may execute. Used by the scheduler thread.
+  bool preempted = false;
   Working work;
   // True from a job's request to the end of its device part. Used by the scheduler thread, then by the compute engine
   bool wants_device = false;
   // Events from the task's release thread. The queue contains at most three events: an outdated withdrawal, a request
   // and its withdrawal
   WaitFreeQueue<Event, 8> events;
-  std::atomic<std::uint32_t> moves{0}; // number of transfers in progress for the task's job; written by the scheduler
-                                       // thread
+  /// The number of transfers in progress for the task's job. Written by the scheduler thread.
+  std::atomic<std::uint32_t> moves{0};
 
   void count_move(int by) noexcept {
     moves.store(moves.load(std::memory_order_relaxed) + static_cast<std::uint32_t>(by), std::memory_order_relaxed);

@@ -168,8 +168,8 @@ class DeviceDriver {
   DeviceMemory& memory_;
   const Options options_;
   std::vector<std::unique_ptr<TaskChannel>> channels_;
-  std::vector<policies::Event> requests_; // the requests of one call of take_events(); the capacity is reserved in
-                                          // advance
+  /// The requests of one call of take_events(). The capacity is reserved in advance.
+  std::vector<policies::Event> requests_;
   Compute compute_;
   std::unique_ptr<Compute> beside_; // null: jobs never co-run
   Direction in_, out_;

@@ -57,8 +57,9 @@ struct TaskMemory {
 
 /// The numbers of transfers so far.
 struct SwapCounters {
-  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0; // in chunks; drops: evictions of constant contents; skips:
-                                                            // evictions of unchanged contents; neither copies
+  /// Numbers of chunks. drops: evictions of constant contents. skips: evictions of unchanged contents. Neither drops
+  /// nor skips copy contents.
+  std::uint64_t loads = 0, saves = 0, drops = 0, skips = 0;
 };
 
 class DeviceMemory {
@@ -168,14 +169,14 @@ class DeviceMemory {
   std::optional<Buffer> spare_;                            // for background_copy(): a chunk for each direction
   std::vector<Memory> addresses_;
   std::vector<std::byte*> fixed_;
-  std::vector<SlotPlace> places_;                   // the swap slots of all tasks, task after task
-  std::vector<std::size_t> first_;                  // by task: the index of its first swap slot in `places_`
-  std::vector<std::vector<SlotRange>> reads_;       // by task
-  std::vector<std::optional<std::size_t>> holders_; // by frame: the index in `places_` of the slot for which the frame
-                                                    // was last loaded
-  std::vector<hal::Digest> digests_;                // digests of the stored copies; empty if they are not needed
-  std::vector<char> torn_;                          // by swap slot: not 0 if the last save of its stored copy failed
-  std::atomic<unsigned> copies_out_{0};             // number of copies out that are announced and have not ended
+  std::vector<SlotPlace> places_;             // the swap slots of all tasks, task after task
+  std::vector<std::size_t> first_;            // by task: the index of its first swap slot in `places_`
+  std::vector<std::vector<SlotRange>> reads_; // by task
+  /// By frame: the index in `places_` of the slot for which the frame was last loaded.
+  std::vector<std::optional<std::size_t>> holders_;
+  std::vector<hal::Digest> digests_;    // digests of the stored copies; empty if they are not needed
+  std::vector<char> torn_;              // by swap slot: not 0 if the last save of its stored copy failed
+  std::atomic<unsigned> copies_out_{0}; // number of copies out that are announced and have not ended
   std::atomic<std::uint64_t> loads_{0}, saves_{0}, drops_{0}, skips_{0};
 };
 

@@ -48,9 +48,9 @@ class JobHandshake {
     return {.steps = jobs, .due = begun_.load() != jobs};
   }
 
-  hal::Signal for_release;    // wakes the release thread: a job has ended, or the run stops
-  hal::Signal for_completion; // wakes the completion thread: the device part has ended, or no further job will be
-                              // released
+  hal::Signal for_release; // wakes the release thread: a job has ended, or the run stops
+  /// Wakes the completion thread: the device part has ended, or no further job will be released.
+  hal::Signal for_completion;
 
  private:
   std::atomic<std::uint64_t> begun_{0}, returned_{0}, ended_{0}; // numbers of jobs, the warm-up included

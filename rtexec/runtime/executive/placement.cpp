@@ -21,9 +21,8 @@ constexpr int scheduler_priority = 98;
 // CPU for long times
 constexpr int copy_priority = 1;
 constexpr int highest_task_priority = 90;
-constexpr int max_on_core = highest_task_priority - copy_priority; // maximum number of real-time tasks of one core;
-                                                                   // each task has its own priority above the copy
-                                                                   // engines
+/// The maximum number of real-time tasks of one core. Each task has its own priority above the copy engines.
+constexpr int max_on_core = highest_task_priority - copy_priority;
 
 hal::Reservation implicit(const CpuReservation& planned) {
   return {.runtime = planned.runtime, .deadline = planned.window, .period = planned.window};
@@ -194,8 +193,8 @@ class Placer {
   const Plan& plan_;
   const hal::Machine& machine_;
   const std::vector<unsigned> online_;
-  ThreadPolicy policy_ = ThreadPolicy::automatic; // `automatic` means SCHED_OTHER, which is used if the machine does
-                                                  // not grant the planned class
+  /// `automatic` means SCHED_OTHER, which is used if the machine does not grant the planned class.
+  ThreadPolicy policy_ = ThreadPolicy::automatic;
   unsigned compute_core_ = 0, service_core_ = 0;
   std::vector<unsigned> cores_; // cores of the CPU parts, by task
   Placement placement_;

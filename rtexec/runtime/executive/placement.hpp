@@ -20,8 +20,8 @@ namespace rtexec::executive {
 inline constexpr int engine_priority = 97;
 
 struct Placement {
-  std::unique_ptr<hal::CpusetPartition> partition; // with SCHED_DEADLINE: cpusets that isolate the reservations of each
-                                                   // core
+  /// With SCHED_DEADLINE: cpusets that isolate the reservations of each core.
+  std::unique_ptr<hal::CpusetPartition> partition;
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
   std::optional<hal::ThreadSettings> beside;            // settings of the second compute engine; present if jobs co-run
   std::vector<hal::ThreadSettings> release, completion; // settings of the tasks' threads, by task

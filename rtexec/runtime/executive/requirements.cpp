@@ -120,8 +120,8 @@ Result<Inquiry> inquire(TaskSet tasks) {
     inquiry.needs = run.ask(placement);
   }
   std::ranges::move(run.acquire_channels(), std::back_inserter(inquiry.needs));
-  static_cast<void>(::munlockall()); // undoes hal::lock_memory(), because later allocations would otherwise count
-                                     // against the limit of locked memory
+  // Undoes hal::lock_memory(), because later allocations would otherwise count against the limit of locked memory.
+  static_cast<void>(::munlockall());
   return inquiry;
 }
 

@@ -44,11 +44,11 @@ struct Requirement {
 /// A task set that is planned for this machine, and the present result of each of its requirements.
 struct Inquiry {
   PlannedSet planned;
-  Result<> startable;             // the result of Executive::startable(), which a run checks first
-  std::vector<Requirement> needs; // in the order in which a run checks requirements; inputs and outputs of tasks come
-                                  // last
-  std::string not_asked{}; // the reason why only the board, inputs and outputs were checked; empty: everything was
-                           // checked
+  Result<> startable; // the result of Executive::startable(), which a run checks first
+  /// The requirements, in the order in which a run checks them. Inputs and outputs of tasks come last.
+  std::vector<Requirement> needs;
+  /// The reason why only the board, inputs and outputs were checked. Empty: everything was checked.
+  std::string not_asked{};
 };
 /// Checks if a run could begin now: acquires all resources that a run needs, and releases them again. If this machine
 /// is not the set's board, and degraded runs are not allowed, checks only the board and the inputs and outputs of

@@ -27,10 +27,10 @@ struct RunControl {
   hal::Signal warm_up_ended;
 
   // The start. Written by the owner's thread, read by release threads
-  std::atomic<std::int64_t> start{0};       // the instant from which releases count, ns on CLOCK_MONOTONIC; 0: not
-                                            // known yet
-  std::atomic<std::int64_t> end{INT64_MAX}; // no job is released at or after this instant, in ns; written before
-                                            // `start`
+  /// The instant from which releases count, in ns on CLOCK_MONOTONIC. 0: not known yet.
+  std::atomic<std::int64_t> start{0};
+  /// No job is released at or after this instant, in ns. Written before `start`.
+  std::atomic<std::int64_t> end{INT64_MAX};
   std::atomic<bool> stopping{false};
   hal::Signal started; // raised at the start, and when the run stops
 

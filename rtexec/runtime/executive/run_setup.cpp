@@ -25,13 +25,13 @@ std::optional<std::uint32_t> carry_group(const PlannedTask& task) {
 
 std::vector<Requirement> Run::ask(Placement& placement) {
   std::vector<Requirement> needs;
-  static_cast<void>(hal::Machine().clear_left_over_partition()); // `rtexec probe` reports a partition that cannot be
-                                                                 // removed
-  static_cast<void>(hal::restore_clocks(hal::Machine()));        // `rtexec restore` reports clocks that cannot be
-                                                                 // restored
+  // If a partition cannot be removed, `rtexec probe` reports it.
+  static_cast<void>(hal::Machine().clear_left_over_partition());
+  // If clocks cannot be restored, `rtexec restore` reports them.
+  static_cast<void>(hal::restore_clocks(hal::Machine()));
   needs.push_back(room_in_host_memory(set_, plan_, setup_));
-  const bool has_room = !needs.back().refused; // false: nothing more is allocated, because the kernel might kill the
-                                               // process
+  // Without enough room nothing more is allocated, because the kernel might kill the process.
+  const bool has_room = !needs.back().refused;
   if (has_room) {
     const auto locked = hal::lock_memory();
     needs.push_back(locked ? given("locked memory", "allowed") : refused("locked memory", locked.error()));

@@ -63,13 +63,14 @@ struct TaskStatus {
   std::uint32_t core = 0;
   TaskState state = TaskState::waiting_for_release;
   std::uint64_t released = 0, completed = 0, skipped = 0, aborted = 0, failed = 0;
-  std::uint64_t may_pair = 0, paired = 0; // `may_pair`: 1 if the task's jobs may co-run, else 0; `paired`: number of
-                                          // jobs that co-ran
+  /// `may_pair`: 1 if the task's jobs may co-run, else 0. `paired`: the number of jobs that co-ran.
+  std::uint64_t may_pair = 0, paired = 0;
   Duration last_response{0}, max_response{0}, p50_response{0}, p99_response{0}, max_release_latency{0};
   TaskActivity total, recent;
   PartCounts above_wcet;
-  std::uint64_t input_delays = 0, above_input_delay = 0; // number of jobs whose inputs were sampled before their
-                                                         // release; number of jobs whose input delay exceeded the bound
+  /// The number of jobs whose inputs were sampled before their release, and the number of jobs whose input delay
+  /// exceeded the bound.
+  std::uint64_t input_delays = 0, above_input_delay = 0;
   Duration max_input_delay{0};
 };
 

@@ -115,15 +115,15 @@ class TaskStatistics {
   DurationHistogram response_, latency_, device_;
   BoundedTimes input_delay_; // release thread
   std::atomic<std::int64_t> longest_before_{0}, longest_after_{0};
-  std::array<Counter, 3> above_wcet_{}, above_wcet_stolen_{};                 // by part
-  std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0}; // sums of execution times; response time
-                                                                              // of the last completed job
-  std::vector<JobRecord> records_;                                            // completion thread
+  std::array<Counter, 3> above_wcet_{}, above_wcet_stolen_{}; // by part
+  /// Sums of execution times; the response time of the last completed job.
+  std::atomic<std::int64_t> all_before_{0}, all_after_{0}, last_response_{0};
+  std::vector<JobRecord> records_; // completion thread
   std::atomic<std::size_t> recorded_{0}, lost_records_{0};
   WaitFreeQueue<Miss, 256> misses_;
   WaitFreeQueue<WcetExcess, 64> excesses_;
-  WaitFreeQueue<Unsettled, 64> unsettled_; // excesses for settle_thefts(); if the queue is full, stolen time counts as
-                                           // no reason for an excess
+  /// Excesses for settle_thefts(). If the queue is full, stolen time counts as no reason for an excess.
+  WaitFreeQueue<Unsettled, 64> unsettled_;
   Counter lost_misses_{0}, lost_excesses_{0};
 };
 

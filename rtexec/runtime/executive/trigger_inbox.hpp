@@ -36,9 +36,9 @@ class TriggerInbox {
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 
   std::atomic<std::uint64_t> added_{0};
-  std::atomic<std::int64_t> first_{none}, latest_{0}; // instants in ns; first_ == `none`: take() has returned all
-                                                      // triggers
-  std::uint64_t taken_ = 0;                           // number of triggers that take() has returned; release thread
+  /// Instants in ns. If first_ is `none`, take() has returned all triggers.
+  std::atomic<std::int64_t> first_{none}, latest_{0};
+  std::uint64_t taken_ = 0; // number of triggers that take() has returned; release thread
 };
 
 } // namespace rtexec::executive

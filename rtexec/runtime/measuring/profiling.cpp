@@ -138,8 +138,8 @@ Tuned tuned_before(const TaskSet& tasks, const Profile& before, const MakeSetup&
   tuned.board = set.board;
   for (std::size_t i = 0; i < set.workloads.size(); ++i) {
     const std::string& name = tasks.tasks[i].name;
-    const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1; // the profile may contain a measurement
-                                                                             // under any of the task's policies
+    // If the task's policy is open, the profile may contain a measurement under any of the task's policies.
+    const bool open = open_policies(tasks.tasks[i], tuned.board).size() > 1;
     if (!open && begun_entry(before, name, tasks.tasks[i].memory_policy, set.fingerprints[i]).samples == 0)
       give_up(Errc::bad_input, before.file.string() + ": error: task '" + name +
                                    "' was measured with another workload: measure without --add");

@@ -16,8 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration between_questions = 250ms;
-constexpr std::size_t tasks_in_turn = 3; // the device has room for two tasks: if three tasks take turns, a job finds
-                                         // none of its chunks on the device
+/// The number of tasks that take turns. The device has room for the chunks of two tasks. With three tasks, a job finds
+/// none of its chunks on the device.
+constexpr std::size_t tasks_in_turn = 3;
 
 std::size_t rounds_of(const SwapExperiment& experiment) { return experiment.jobs * 2 / tasks_in_turn + 2; }
 

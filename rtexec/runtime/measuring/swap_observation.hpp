@@ -15,12 +15,12 @@ namespace rtexec::executive {
 struct SwapExperiment {
   std::string board; // the board's name or path
   Bytes chunk;
-  std::uint32_t chunks = 1;              // chunks that each job loads; as many chunks of another task are evicted for
-                                         // them
+  /// The number of chunks that each job loads. For these chunks, equally many chunks of another task are evicted.
+  std::uint32_t chunks = 1;
   MemoryClass kind = MemoryClass::state; // class of the swapped memory
   unsigned jobs = 30;                    // approximate number of jobs that swap all of their chunks
-  Duration turn{0};                      // the time from the beginning of one job to the beginning of the next job;
-                                         // must be longer than a job
+  /// The time from the beginning of one job to the beginning of the next job. It must be longer than a job.
+  Duration turn{0};
   SwapOptions swap;
   bool keep_awake = false;             // keeps the run's cores awake
   std::function<bool()> going_on = {}; // called repeatedly during the run; the run ends when it returns false

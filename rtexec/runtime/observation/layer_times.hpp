@@ -18,9 +18,10 @@ namespace rtexec::executive {
 class LayerTimes {
  public:
   enum class Clock {
-    thread, // processor time of the engine's thread, which executes the layers; time in which the thread is preempted
-            // does not count
-    told,   // the time between the instants that the workload reports to the observer
+    /// Processor time of the engine's thread, which executes the layers. Time in which the thread is preempted does not
+    /// count.
+    thread,
+    told, // the time between the instants that the workload reports to the observer
   };
   static constexpr Duration min_piece{100'000};
   LayerTimes(std::size_t layers, Clock clock) : clock_(clock), longest_(layers), last_(layers) {}

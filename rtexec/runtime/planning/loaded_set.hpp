@@ -23,23 +23,23 @@ namespace rtexec::executive {
 struct LoadedSet : ResolvedSet {
   std::vector<std::unique_ptr<Workload>> workloads;
   std::vector<std::unique_ptr<channels::TaskIo>> io; // destroyed before the workloads
-  std::vector<channels::DeviceLink> links;           // tensors that pass between tasks on the device; these tensors are
-                                                     // stored at the beginning of the producer's fixed memory
-  std::vector<MemoryDemand> memory;                  // demand of each task's workload, before the workload is cut into
-                                                     // segments, plus the demand of its links
-  std::vector<std::string> fingerprints;             // fingerprint of each task, which includes the sources of its
-                                                     // inputs and its tuning
+  /// Tensors that pass between tasks on the device. They are stored at the beginning of the producer's fixed memory.
+  std::vector<channels::DeviceLink> links;
+  /// The demand of each task's workload before the workload is cut into segments, plus the demand of its links.
+  std::vector<MemoryDemand> memory;
+  /// The fingerprint of each task, which includes the sources of its inputs and its tuning.
+  std::vector<std::string> fingerprints;
   /// The tuning choices from the profile that were applied to each workload
   std::vector<std::vector<std::string>> tunings;
   std::vector<std::string> policy_reasons; // the reason for each task's memory policy; empty: the task names its policy
   std::optional<Profile> profile;          // the profile file, if it exists
   std::optional<std::string> measured_on;  // the device of the profile, if it provided WCETs or tuning
-  bool whole_jobs = false;                 // true: jobs are not cut into segments, because the set is loaded for
-                                           // measuring
-  bool measures_streams = false;           // true: later runs will stream the constants of some of the measured jobs
-  bool whole_device = false;               // true: neither board nor task set limits the device memory
-  OpenDevice open_own;                     // opens the caller's own device instead of the board's device; empty: not
-                                           // used
+  /// True if jobs are not cut into segments, because the set is loaded for measuring.
+  bool whole_jobs = false;
+  bool measures_streams = false; // true: later runs will stream the constants of some of the measured jobs
+  bool whole_device = false;     // true: neither board nor task set limits the device memory
+  /// Opens the caller's own device instead of the board's device. Empty: the board's device is used.
+  OpenDevice open_own;
 
   /// Opens the board's device, or the caller's own device, with chunks of the set's size (`chunk`).
   [[nodiscard]] Result<std::unique_ptr<hal::Device>> open_device(Bytes capacity) const;

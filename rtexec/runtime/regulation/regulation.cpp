@@ -64,8 +64,8 @@ struct Shared {
   SpinLock lock; // protects the regulator
   policies::BandwidthRegulator regulator;
   std::atomic<bool> stopping{false};
-  std::atomic<std::int64_t> grid{0};       // the beginning of a period, in ns; all later periods begin an integral
-                                           // number of periods after this instant
+  /// The beginning of a period, in ns. All later periods begin an integral number of periods after this instant.
+  std::atomic<std::int64_t> grid{0};
   std::atomic<std::int64_t> free_until{0}; // no core is throttled before this instant, in ns
   std::atomic<std::uint64_t> limit{0};     // bytes per second, for domains that are not `always`; 0: the planned budget
   hal::Signal started;
@@ -356,8 +356,8 @@ class Domain {
   void lose() noexcept {
     lost_.store(true);
     shared_.lock.lock();
-    shared_.regulator.set_budget(index_, policies::unlimited); // so that no other domain waits until this domain has
-                                                               // used up its budget
+    // With an unlimited budget, no other domain waits until this domain has used up its budget.
+    shared_.regulator.set_budget(index_, policies::unlimited);
     shared_.lock.unlock();
     tell_budget(policies::unlimited);
   }
@@ -382,14 +382,14 @@ class Domain {
   std::unique_ptr<hal::BandwidthCounter> counter_;
   Shared& shared_;
   std::int64_t grid_ = 0;
-  Instant end_{};                            // the end of the current period or pause
-  std::uint64_t paused_ = 1;                 // number of periods from the beginning of the current period or pause to
-                                             // `end_`; more than 1 in a pause
-  hal::TrafficCount base_, begin_, counted_; // counts at the start of regulation, at the beginning of the period, and
-                                             // the newest counts
-  bool counted_at_end_ = false;              // true: `counted_` was read at the end of the period
-  Lines given_ = policies::unlimited;        // lines that the regulator allowed at the beginning of this period
-  Lines allowed_ = policies::unlimited;      // lines that are allowed in this period so far
+  Instant end_{}; // the end of the current period or pause
+  /// The number of periods from the beginning of the current period or pause to `end_`. It is more than 1 in a pause.
+  std::uint64_t paused_ = 1;
+  /// Counts at the start of regulation, counts at the beginning of the period, and the newest counts.
+  hal::TrafficCount base_, begin_, counted_;
+  bool counted_at_end_ = false;         // true: `counted_` was read at the end of the period
+  Lines given_ = policies::unlimited;   // lines that the regulator allowed at the beginning of this period
+  Lines allowed_ = policies::unlimited; // lines that are allowed in this period so far
   Lines told_ = 0;
   bool unthrottled_ = false; // true: the domain was throttled in this period, and is no longer throttled
   bool throttled_in_period_ = false;

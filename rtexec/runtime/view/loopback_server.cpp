@@ -1,7 +1,7 @@
 #include "rtexec/runtime/view/loopback_server.hpp"
 
-#define BOOST_ASIO_DISABLE_FENCED_BLOCK // fences are not needed, because one thread runs all handlers, and
-                                        // ThreadSanitizer does not support them
+// Fences are not needed, because one thread runs all handlers. ThreadSanitizer does not support fences.
+#define BOOST_ASIO_DISABLE_FENCED_BLOCK
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>

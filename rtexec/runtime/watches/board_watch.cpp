@@ -6,8 +6,8 @@
 namespace rtexec::executive {
 namespace {
 
-constexpr std::int64_t moved_by = 20; // a deviation of more than 1/20 counts as a change; the kernel measures clocks no
-                                      // more accurately than this
+/// A deviation of more than 1/20 counts as a change. The kernel measures clocks no more accurately than this.
+constexpr std::int64_t moved_by = 20;
 
 /// Returns the highest of the gauges' rates.
 Frequency rate_of(const std::vector<hal::Gauge>& gauges) noexcept {

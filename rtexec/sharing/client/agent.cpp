@@ -25,8 +25,8 @@ Agent::~Agent() {
 
 /// Carries out the daemon's commands. Begins all pending commands before it waits for the oldest move.
 void Agent::serve() noexcept {
-  static_cast<void>(segment_.lifeline.hold()); // if hold() fails, the daemon notices this client's end later, by the
-                                               // pidfd
+  // If hold() fails, the daemon notices this client's end later, by the pidfd.
+  static_cast<void>(segment_.lifeline.hold());
   for (;;) {
     const std::uint32_t seen = segment_.to_client_bell.value();
     while (take()) {}

@@ -34,8 +34,8 @@ class Agent {
   ~Agent();
 
  private:
-  static constexpr std::size_t at_once = 4; // maximum number of moves in each direction; the daemon commands fewer
-                                            // moves at a time
+  /// The maximum number of moves in each direction. The daemon commands fewer moves at a time.
+  static constexpr std::size_t at_once = 4;
   /// The loads, or the saves, in progress, in order of age; the oldest is first.
   struct Moves {
     std::array<protocol::Entry, at_once> entries;

@@ -28,8 +28,8 @@ std::optional<Arena::Block> Arena::allocate(Bytes size, Bytes alignment) {
   const auto gap = pieces_.find(choice->gap);
   const Offset end = choice->gap + gap->second.size;
   const std::uint64_t before = choice->offset - choice->gap, after = end - choice->offset - bytes;
-  // Makes all allocations before any change, so that an exception has no effect. A gap before the object keeps its
-  // existing piece.
+  // Makes all allocations before any change, so that an exception has no effect. If a part of the gap remains before
+  // the object, this part keeps the gap's entry in `pieces_`.
   Pieces new_pieces;
   Gaps new_gaps;
   if (before > 0) {

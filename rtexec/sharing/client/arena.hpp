@@ -69,8 +69,8 @@ class Arena {
   using Gaps = std::set<std::pair<std::uint64_t, Offset>>;
   struct Piece {
     std::uint64_t size = 0;
-    Gaps::node_type entry; // for an object: spare node for the gap that replaces it, so that free() allocates nothing;
-                           // for a gap: empty
+    /// For an object: a spare node for the gap that replaces it, so that free() allocates nothing. For a gap: empty.
+    Gaps::node_type entry;
   };
   using Pieces = std::map<Offset, Piece>;
   struct Choice {

@@ -14,12 +14,12 @@ using protocol::Delivery;
 
 constexpr Duration between_attempts = 100ms;
 constexpr Duration between_looks = 2ms; // interval between checks for the end of the client's last job
-constexpr Duration spin = 30us;         // an idle daemon, on a core that is kept out of idle states, answers within
-                                        // this time
+/// An idle daemon, on a core that is kept out of idle states, answers within this time.
+constexpr Duration spin = 30us;
 constexpr Duration between_questions = 5ms;
-constexpr Duration asks_for = 2s;    // maximum time of retries after the answer "later"
-constexpr int look_for_end_ms = 200; // interval between checks if this client ends, in ms; poll() reports the daemon's
-                                     // end at once
+constexpr Duration asks_for = 2s; // maximum time of retries after the answer "later"
+/// The interval between checks if this client ends, in ms. poll() reports the daemon's end at once.
+constexpr int look_for_end_ms = 200;
 
 Errc code_of(protocol::Refusal refusal) {
   switch (refusal) {

@@ -81,7 +81,8 @@ class ClientAdmission {
   /// cannot return frames while it is connected.
   [[nodiscard]] Admitted<> grow(std::uint32_t place, std::uint32_t slots);
   /// Removes a client, so that `place` is free. The promises to other clients stay valid. Their contracts change only
-  /// if all slots now fit into the device. `delays` has the same meaning as for declare().
+  /// if all slots now fit into the device. `delays` is true if an earlier job of the client was granted or waited since
+  /// the last quiet instant.
   void leave(std::uint32_t place, bool delays);
   /// Records a quiet instant: no promised job is unfinished. From then on, the demand of departed clients no longer
   /// counts. Requires that the contracts last returned by take_changes() were in force at that instant.

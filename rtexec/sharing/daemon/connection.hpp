@@ -48,7 +48,7 @@ class Connection {
   [[nodiscard]] Result<> start(std::uint32_t at, int fifo_priority, Listener& listener);
   /// Ends the threads and unmaps the shared memory. Has no effect on an observer.
   void stop();
-  /// Returns the descriptor of a client's shared memory. The connection keeps its ownership.
+  /// Returns the descriptor of a client's shared memory. The connection still owns the descriptor.
   [[nodiscard]] int memory_descriptor() const noexcept { return shared_->segment.descriptor(); }
 
   // The next two functions require that the process is a client, and that the caller holds the dispatcher's lock. The
@@ -62,11 +62,11 @@ class Connection {
   config::Descriptor process; // pidfd; no descriptor after the end of the process
   pid_t number = 0;
   uid_t user = 0;
-  Identity identity;                        // the name is empty before Hello
-  bool gone = false;                        // true: its socket is closed
-  bool asks_again = false;                  // true: a request was refused with "later", and this refusal was logged
-  std::optional<std::uint32_t> status_from; // place of the client with which an interrupted status continues when the
-                                            // socket's buffer has space again
+  Identity identity;       // the name is empty before Hello
+  bool gone = false;       // true: its socket is closed
+  bool asks_again = false; // true: a request was refused with "later", and this refusal was logged
+  /// The place of the client with which an interrupted status continues when the socket's buffer has space again.
+  std::optional<std::uint32_t> status_from;
 
   // ---- data of a client; unused for an observer ----
   std::optional<std::uint32_t> place;
@@ -75,9 +75,9 @@ class Connection {
   std::optional<std::uint32_t> growing; // requested number of slots
   // The dispatcher's reports about the client, written under the dispatcher's lock
   std::atomic<bool> changed{false}, vacant{false};
-  std::atomic<std::int64_t> ending{0}; // the instant when the client began to end, in ns of CLOCK_MONOTONIC; 0: the
-                                       // client is not ending
-  std::atomic<int> expelled{-1};       // a value of Expelled; -1: not expelled
+  /// The instant when the client began to end, in ns of CLOCK_MONOTONIC. 0: the client is not ending.
+  std::atomic<std::int64_t> ending{0};
+  std::atomic<int> expelled{-1}; // a value of Expelled; -1: not expelled
 
  private:
   struct Shared {

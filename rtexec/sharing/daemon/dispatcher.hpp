@@ -67,9 +67,9 @@ struct DispatcherOptions {
   unsigned copy_engines = 1;
   SwapPolicy policy = SwapPolicy::pipelined;
   Duration command_timeout = std::chrono::milliseconds(500); // maximum time for one command
-  Duration stuck_after = std::chrono::seconds(1);            // maximum time beyond a job's WCET while other clients
-                                                             // wait
-  std::uint32_t max_violations = 100;                        // violations after which a client is expelled
+  /// The maximum time beyond a job's WCET for which a client may hold the device while other clients wait.
+  Duration stuck_after = std::chrono::seconds(1);
+  std::uint32_t max_violations = 100; // violations after which a client is expelled
   /// True if frames are chunks of the daemon. Such frames remain valid after the end of a client that has mapped them.
   bool frames_outlive_clients = false;
   Bytes chunk{}; // size of a chunk, for recordings
@@ -182,9 +182,9 @@ class Dispatcher {
     std::uint64_t job = 0;    // number of the client's last job, counted by the client
     std::uint64_t number = 0; // number of the client's last job in the scheduler core; not reset for a new client
     Instant release{}, deadline{}, granted{};
-    Instant ended{}, lingers_until{};  // for a job in Stage::lingering: its end, and the limit of its continuation
-    std::optional<Instant> hurried;    // the instant since which other clients wait for the device that the client
-                                       // holds
+    Instant ended{}, lingers_until{}; // for a job in Stage::lingering: its end, and the limit of its continuation
+    /// The instant since which other clients wait for the device that the client holds.
+    std::optional<Instant> hurried;
     Instant earliest = Instant::min(); // earliest next release
     ClientStatistics statistics;
     ClientStatistics published; // the statistics that were published last

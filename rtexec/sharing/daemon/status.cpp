@@ -34,8 +34,8 @@ protocol::StatusPart part_of(const AdmittedClient& client, std::uint32_t place, 
           .declared = declared ? 1U : 0U,
           .activity = statistics.activity,
           .slots = client.slots,
-          .resident = static_cast<std::uint32_t>(statistics.loaded - statistics.saved), // initially, no slot is
-                                                                                        // resident
+          // The number of resident slots is this difference, because initially no slot is resident.
+          .resident = static_cast<std::uint32_t>(statistics.loaded - statistics.saved),
           .limit_slots = client.limit,
           .violations = static_cast<std::uint32_t>(statistics.violations),
           .period_ns = declared ? declared->period.count() : 0,

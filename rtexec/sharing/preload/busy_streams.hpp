@@ -83,8 +83,8 @@ class BusyStreams {
       const std::uintptr_t key = entry.key.load(std::memory_order_acquire);
       if (key == 0) continue;
       if (key == gone || !entry.busy.load(std::memory_order_relaxed) || !may_be_asked(driver, key)) continue;
-      (void)driver.stream_synchronize(stream_of(key)); // the entry remains busy, because other threads may have
-                                                       // submitted more work
+      // The entry remains busy, because other threads may have submitted more work.
+      (void)driver.stream_synchronize(stream_of(key));
     }
     for (std::size_t i = 0;; ++i) {
       hal::cuda::Event end = nullptr;

@@ -18,15 +18,15 @@ enum class Treatment : std::uint8_t {
   map,            // reserves, creates or maps the program's own chunks; uses slots if possible
   free,           // frees arena memory; for other memory, the call is passed on
   look_at,        // opens a job first, because the driver accesses memory that must be resident
-  look_at_again,  // passed on; if the driver refuses the call while no job is open, opens a job and calls the driver
-                  // again
-  tell,           // answers the query for arena memory, or reports the process's own memory limit
-  run_and_wait,   // opens a job first; the device may be idle afterwards
-  run,            // opens a job first
-  run_there,      // opens a job first if the memory in its arguments is in the arena
-  wait,           // the device may be idle afterwards
-  capture,        // begins or ends a capture, which records a stream's work without executing it
-  end,            // destroys a stream or a context, or resets a device
+  /// Passed on. If the driver refuses the call while no job is open, opens a job and calls the driver again.
+  look_at_again,
+  tell,         // answers the query for arena memory, or reports the process's own memory limit
+  run_and_wait, // opens a job first; the device may be idle afterwards
+  run,          // opens a job first
+  run_there,    // opens a job first if the memory in its arguments is in the arena
+  wait,         // the device may be idle afterwards
+  capture,      // begins or ends a capture, which records a stream's work without executing it
+  end,          // destroys a stream or a context, or resets a device
 };
 
 /// The meaning of a null stream handle: the legacy default stream, or the thread's own stream.

@@ -24,8 +24,8 @@ constinit std::mutex making;
 /// Intervals between checks if the work of a job has ended: normally, and while other clients wait.
 constexpr Duration between_looks = std::chrono::milliseconds(10);
 constexpr Duration between_hurried_looks = std::chrono::milliseconds(2);
-constexpr int looks_without_job = 10; // after this number of checks without a job, the watch thread sleeps until a job
-                                      // begins
+/// After this number of checks without a job, the watch thread sleeps until a job begins.
+constexpr int looks_without_job = 10;
 /// Limits while other clients wait: the number of checks before new work is delayed, and the maximum delay of new work.
 constexpr int looks_before_way = 10;
 constexpr Duration longest_way = std::chrono::milliseconds(400);

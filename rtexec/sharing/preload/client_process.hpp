@@ -171,8 +171,8 @@ class ClientProcess final : private GatedDevice {
   static inline constinit std::atomic<hal::cuda::Context> first_context{nullptr};
   static inline constinit std::atomic<bool> several_contexts{false};
   static inline constinit std::atomic<int> capturing{0}; // number of captures of all threads that have not ended
-  static inline constinit std::mutex recording;          // held while streams are queried or awaited; locked after all
-                                                         // other mutexes
+  /// Held while streams are queried or awaited. Locked after all other mutexes.
+  static inline constinit std::mutex recording;
 
   const RealDriver& driver_;
   hal::cuda::Context context_;

@@ -7,8 +7,8 @@
 namespace rtexec::preload {
 namespace {
 
-constexpr int yields = 100; // number of yields before sleeping; sleeping is needed because the submitting thread may
-                            // have a lower priority
+/// The number of yields before sleeping. Sleeping is needed because the submitting thread may have a lower priority.
+constexpr int yields = 100;
 constexpr Duration between_looks = std::chrono::microseconds(200);
 
 } // namespace

@@ -13,8 +13,8 @@ bool PendingFrees::has(Bytes offset) const noexcept {
 }
 
 void PendingFrees::reclaim(const RealDriver& driver, Arena& arena) noexcept {
-  std::optional<Stream> behind; // the last examined stream with an unfinished free; later frees of this stream are
-                                // unfinished too
+  // The last examined stream with an unfinished free. Later frees of this stream are unfinished, too.
+  std::optional<Stream> behind;
   std::erase_if(frees_, [&](const Free& free) {
     if (free.stream && free.stream == behind) return false;
     if (driver.event_query(free.when) == Code::not_ready) {

@@ -94,8 +94,8 @@ struct Hello {
   std::uint64_t granularity = 0; // granularity of the driver's chunks in bytes: a power of two
   std::uint64_t chunk_bytes = 0; // chunk size of the client's existing arena; 0: the client has no arena
   std::uint32_t can_export = 0;  // 1: the client can export and import chunks; 0: it cannot
-  std::uint32_t slots = 0;       // number of slots of an existing arena after the end of a daemon; all of these slots
-                                 // are saved
+  /// The number of slots of an existing arena after the end of a daemon. All of these slots are saved.
+  std::uint32_t slots = 0;
 };
 
 struct Welcome {
@@ -106,10 +106,10 @@ struct Welcome {
   std::uint32_t frames = 0;      // number of frames on the device; Entry::frame is below it
   std::uint32_t limit_slots = 0; // maximum number of slots of this client's arena
   Mode mode{};
-  std::uint32_t declared = 0;       // 1: a rule of the daemon's file declares the client, so that Declare is refused
-  std::uint32_t agent_priority = 0; // SCHED_FIFO priority of the thread that executes commands; 0: no real-time
-                                    // priority
-  std::uint32_t awake = 0;          // 1: cores are kept out of idle states, and waiting clients spin briefly
+  std::uint32_t declared = 0; // 1: a rule of the daemon's file declares the client, so that Declare is refused
+  /// The SCHED_FIFO priority of the thread that executes commands. 0: no real-time priority.
+  std::uint32_t agent_priority = 0;
+  std::uint32_t awake = 0; // 1: cores are kept out of idle states, and waiting clients spin briefly
   std::uint32_t reserved = 0;
 };
 
@@ -122,8 +122,8 @@ enum class Refusal : std::uint32_t {
   unsupported,       // the client's driver lacks a needed feature
   order,             // wrong order of messages: Declare before Hello, or a second Hello
   stopping,          // the daemon is stopping
-  later,             // the request is possible after certain jobs have ended: release the device, then repeat the
-                     // request
+  /// The request is possible after certain jobs have ended: release the device, then repeat the request.
+  later,
 };
 
 struct Refused {
@@ -159,8 +159,9 @@ struct Grow {
   static constexpr MessageKind kind = MessageKind::grow;
   Header header;
   std::uint32_t slots = 0;
-  std::uint32_t holds = 0; // 1: the client holds the device; 0: it does not, although the end of its job may still be
-                           // unread in the ring
+  /// 1: the client holds the device. 0: the client does not hold the device, although the end of its job may still be
+  /// unread in the ring.
+  std::uint32_t holds = 0;
 };
 
 struct Grown {

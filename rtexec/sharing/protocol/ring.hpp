@@ -59,8 +59,8 @@ class Ring {
 enum class Turn : std::uint8_t {
   done,
   not_now, // the ring is full (push) or empty (pop)
-  broken,  // the other side's index is impossible, so that the other side is hostile or corrupt; this state is
-           // permanent
+  /// The other side's index is impossible, so that the other side is hostile or corrupt. This state is permanent.
+  broken,
 };
 
 class Producer {

@@ -45,7 +45,7 @@ namespace rtexec::bringup {
 /// Returns a rate as text: "1.53 GB/s".
 [[nodiscard]] std::string rate_text(double bytes_per_second);
 
-/// Returns the name of the board's file, for use in an advice.
+/// Returns the name of the board's file, for use in the advice of an answer.
 [[nodiscard]] std::string file_of(const Board& board);
 
 /// True if the machine shows that it is a guest of a hypervisor.

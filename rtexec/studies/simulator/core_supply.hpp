@@ -122,7 +122,7 @@ class RegulatedCore final : public CoreSupply {
   std::uint32_t part_ = 0;
   Instant grid_, tick_at_;
   Duration tick_left_{0};
-  /// Moved and allowed lines of this period, as the time in which the core moves them
+  /// The moved and the allowed lines of this period, each stored as the time in which the core moves these lines
   Duration moved_{0}, given_{Duration::max()};
   Instant holds_at_ = Instant::max();
   bool held_ = false;
