@@ -16,7 +16,7 @@ namespace rtexec::bringup {
 class Load {
  public:
   /// Starts the load on `cores`. The load writes files in `folder`. `partition`: the cpuset partition that contains the
-  /// cores `has`. The partition must outlive this object.
+  /// cores in `has`. The partition must outlive this object.
   [[nodiscard]] static Result<Load> start(std::span<const unsigned> cores, const std::filesystem::path& folder,
                                           std::span<const unsigned> has, hal::CpusetPartition* partition);
 

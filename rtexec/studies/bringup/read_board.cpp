@@ -87,7 +87,7 @@ std::string names_of(const std::vector<std::string>& names) {
   std::string others, kind;
   for (const std::string& name : names) {
     const auto space = name.rfind(' ');
-    // Without a space in the name, npos + 1 is 0, so this parses the whole name.
+    // Without a space in the name, npos + 1 is 0, so the whole name is parsed.
     const auto number = config::number<unsigned>(std::string_view(name).substr(space + 1));
     if (space == name.npos || !number || (!kind.empty() && kind != name.substr(0, space))) {
       add(others, name);

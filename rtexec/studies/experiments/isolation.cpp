@@ -87,9 +87,9 @@ ModelledWorkload pipeline(const char* name, const char* title, const Frame& fram
 }
 
 /// The kernel's own jitter: executions take 1288 to 1410 us if noise is limited. Fig. 30 shows worst cases of 1775 us
-/// without a limit and of 1410 us with a limit. The range of times without a limit is 4 times as wide, so the shortest
-/// time is 1288 us. Bursts are chosen freely. With these bursts, the worst case without a limit is about 1775 us, the
-/// variance is 7 times as high (7.3), and the mean hardly changes.
+/// without a limit and of 1410 us with a limit. The range of times without a limit is 4 times as wide as the range with
+/// a limit, so the shortest time of both ranges is 1288 us. Bursts are chosen freely. With these bursts, the worst case
+/// without a limit is about 1775 us, the variance is 7 times as high (7.3), and the mean hardly changes.
 simulator::Noise tx2_noise() {
   return {.cores = {1, 2, 3, 4, 5},
           .gap = 13ms,
