@@ -71,7 +71,7 @@ bool covers(const MemoryOption& a, const MemoryOption& b) {
 
 // ---- the search ----
 
-/// What is known about a node of the search. At a node, some tasks have chosen their options. A way is one method to
+/// The state of the search at a node. At a node, some tasks have chosen their options. A way is one method to
 /// prove the set, such as one assignment of cores (Admission, in the header). A reach lists the ways that may still
 /// prove a combination of options below the node, and has an upper bound on the slack.
 struct Reach {
