@@ -209,12 +209,13 @@ std::vector<Key<ProfileEntry>> entry_keys() {
                 &MeasuredLayers::Piece::longest),
   };
   keys.push_back(
-      key<P>("wcet_beside", time, "none: not measured with a concurrent job",
-             "worst-case execution time of the device part while a job of another task executes concurrently",
-             &P::wcet_beside));
+      renamed("wcet_beside",
+              key<P>("co_run_wcet", time, "none: not measured with a concurrent job",
+                     "worst-case execution time of the device part while a job of another task executes concurrently",
+                     &P::co_run_wcet)));
   keys.push_back(
       key<P>("mapping_idle", time, "none: not measured",
-             "shortest measured part of wcet_beside in which the device part only waited for pages of memory",
+             "shortest measured part of co_run_wcet in which the device part only waited for pages of memory",
              &P::mapping_idle));
   for (auto& key : basis_keys({"method", "exceedance", "block", "longest"}, &P::device)) keys.push_back(std::move(key));
   for (auto& key : basis_keys({"method_before", "exceedance_before", "block_before", "longest_before"}, &P::before))
@@ -291,10 +292,10 @@ const ProfileEntry* entry_of(const Profile& profile, const std::string& task, Me
 
 void fill(Task& task, const ProfileEntry& entry) {
   task.wcet = entry.wcet;
-  if (task.wcet_beside || !entry.wcet_beside) return;
-  task.wcet_beside = std::max(*entry.wcet_beside, entry.wcet.device);
+  if (task.co_run_wcet || !entry.co_run_wcet) return;
+  task.co_run_wcet = std::max(*entry.co_run_wcet, entry.wcet.device);
   if (waits_for_pages(task.memory_policy) && !task.mapping_idle && entry.mapping_idle)
-    task.mapping_idle = std::min(*entry.mapping_idle, *task.wcet_beside);
+    task.mapping_idle = std::min(*entry.mapping_idle, *task.co_run_wcet);
 }
 
 ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,

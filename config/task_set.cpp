@@ -80,7 +80,7 @@ std::vector<Key<DeviceOptions>> device_keys() {
              &D::completion),
       key<D>("co_run", boolean(),
              "true: while a job under memory policy M or H waits for pages, a job under policy D may execute on the "
-             "device. All tasks' memory must fit into the device. Only tasks with wcet_beside co-run; tasks under M or "
+             "device. All tasks' memory must fit into the device. Only tasks with co_run_wcet co-run; tasks under M or "
              "H also need mapping_idle",
              &D::co_run),
       key<D>("launch_ahead", word_or("auto", integer<std::uint32_t>(0, max_launch_ahead)),
@@ -546,14 +546,16 @@ std::vector<Key<Task>> task_keys() {
       wcet_part("wcet_after",
                 "worst-case execution time of the CPU part after the device part; needs wcet as a duration",
                 &Wcet::after),
-      key<Task>("wcet_beside", duration(1ns, longest_interval),
-                "from the profile; if the profile has none, the task's jobs never execute concurrently",
-                "worst-case execution time of the device part while a job of another task executes concurrently "
-                "([device] co_run); for memory_policy = \"D/H\": the time under H",
-                &Task::wcet_beside),
+      renamed(
+          "wcet_beside",
+          key<Task>("co_run_wcet", duration(1ns, longest_interval),
+                    "from the profile; if the profile has none, the task's jobs never execute concurrently",
+                    "worst-case execution time of the device part while a job of another task executes concurrently "
+                    "([device] co_run); for memory_policy = \"D/H\": the time under H",
+                    &Task::co_run_wcet)),
       key<Task>("mapping_idle", duration(0ns, longest_interval), "from the profile; 0ns if the profile has none",
-                "part of wcet_beside in which the device part only waits for pages of memory; for memory policies M, H "
-                "and D/H. A job under D whose wcet_beside is not longer than this time may execute meanwhile",
+                "part of co_run_wcet in which the device part only waits for pages of memory; for memory policies M, H "
+                "and D/H. A job under D whose co_run_wcet is not longer than this time may execute meanwhile",
                 &Task::mapping_idle),
       segments_key(),
       level_key(),

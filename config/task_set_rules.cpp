@@ -172,15 +172,15 @@ void check_memory(const Task& task, const Rules& rules) {
 }
 
 void check_co_running(const Task& task, const Rules& rules) {
-  if (task.mapping_idle && !task.wcet_beside)
-    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle, "needs wcet_beside too");
-  if (task.mapping_idle && task.wcet_beside && *task.mapping_idle > *task.wcet_beside)
-    broken(rules, {"mapping_idle", "wcet_beside"}, *task.mapping_idle,
-           "longer than the device part, wcet_beside = " + literal(*task.wcet_beside));
+  if (task.mapping_idle && !task.co_run_wcet)
+    broken(rules, {"mapping_idle", "co_run_wcet"}, *task.mapping_idle, "needs co_run_wcet too");
+  if (task.mapping_idle && task.co_run_wcet && *task.mapping_idle > *task.co_run_wcet)
+    broken(rules, {"mapping_idle", "co_run_wcet"}, *task.mapping_idle,
+           "longer than the device part, co_run_wcet = " + literal(*task.co_run_wcet));
   if (task.mapping_idle && task.memory_policy == MemoryPolicy::device)
     broken(rules, {"mapping_idle", "memory_policy"}, *task.mapping_idle, "under D no job waits for pages");
-  if (task.wcet_beside && task.wcet && *task.wcet_beside < task.wcet->device)
-    broken(rules, {"wcet_beside", "wcet"}, *task.wcet_beside,
+  if (task.co_run_wcet && task.wcet && *task.co_run_wcet < task.wcet->device)
+    broken(rules, {"co_run_wcet", "wcet"}, *task.co_run_wcet,
            "shorter than the execution alone, wcet = " + literal(task.wcet->device));
 }
 

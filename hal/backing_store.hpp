@@ -48,10 +48,10 @@ class BackingStore {
   /// Copies the stored `chunk` to the device address `window`. Calls `beside`, a function of the caller, once during
   /// the copy, even if the copy fails. Exception: if the device refuses to begin the copy, `beside` may be skipped.
   /// Returns io_error, or the error of the device or of `beside`.
-  [[nodiscard]] virtual Status load(std::size_t chunk, std::byte* window, Beside beside) noexcept = 0;
+  [[nodiscard]] virtual Status load(std::size_t chunk, std::byte* window, DuringCopy during) noexcept = 0;
   /// Copies a chunk from the device address `window` to the store. Calls `beside` and returns errors as load() does.
   /// After an error the stored copy may be a mixture of old and new contents; the chunk in device memory is intact.
-  [[nodiscard]] virtual Status save(std::size_t chunk, const std::byte* window, Beside beside) noexcept = 0;
+  [[nodiscard]] virtual Status save(std::size_t chunk, const std::byte* window, DuringCopy during) noexcept = 0;
 
  protected:
   BackingStore() = default;

@@ -76,7 +76,7 @@ struct MemoryUse {
 
 /// A function of the caller that the thread of a copy() runs during the copy, so that its execution adds no time. A
 /// null function means no work.
-struct Beside {
+struct DuringCopy {
   Status (*run)(void* context) noexcept = nullptr;
   void* context = nullptr;
   [[nodiscard]] Status operator()() const noexcept { return run == nullptr ? Status() : run(context); }
@@ -123,9 +123,9 @@ class Device : public rtexec::Device {
   /// Copies between host memory and device addresses (window or arena). Called on an engine's thread. Calls `beside`
   /// once during the copy, and returns when both have ended. Returns the first error of the two; the copy has ended in
   /// any case.
-  [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept = 0;
+  [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept = 0;
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
-    return copy(to, from, size, Beside{});
+    return copy(to, from, size, DuringCopy{});
   }
   /// The first half of copy(): submits the copy to the device and returns, so that copies follow each other without a
   /// gap. Called on an engine's thread. Until the copy ends, the thread may call copy() and digest(), but must not
@@ -155,7 +155,7 @@ class Device : public rtexec::Device {
   /// Starts the second compute engine; without this call it has no thread. Set-up, before any engine works. Returns
   /// refused if the first compute engine's thread keeps its core busy while it waits for the device. Returns bad_input
   /// if the second compute engine is already started.
-  [[nodiscard]] virtual Result<> start_beside() = 0;
+  [[nodiscard]] virtual Result<> start_secondary_compute() = 0;
 
   /// Begins the execution of one job; called on the thread of the job's compute engine. `concurrent`: a job of the
   /// other compute engine may execute on the same compute core.

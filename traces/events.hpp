@@ -111,9 +111,9 @@ using RequestDeadline = policies::Event; // the deadline of a request; ignored f
   PART(Input, input, of.kind)                                                                    \
   RTEXEC_PARTS_JobId(PART, of.job) PART(Instant, at, of.now) PART(RequestDeadline, deadline, of) \
       RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, failed, of.failed) PART(Index, segment, of.segment)
-#define RTEXEC_PARTS_SchedulerAction(PART, of)                                                         \
-  PART(Decided, action, of.kind)                                                                       \
-  RTEXEC_PARTS_JobId(PART, of.job) RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, beside, of.beside) \
+#define RTEXEC_PARTS_SchedulerAction(PART, of)                                                             \
+  PART(Decided, action, of.kind)                                                                           \
+  RTEXEC_PARTS_JobId(PART, of.job) RTEXEC_PARTS_Moved(PART, of.transfer) PART(Flag, beside, of.co_running) \
       PART(MemoryPolicy, as, of.as) PART(Index, segment, of.segment) PART(Index, committed, of.committed)
 
 // RTEXEC_EACH(MACRO, (a, b), (c, d)) expands to MACRO(a, b) MACRO(c, d), for up to 27 fields. RTEXEC_LIST puts commas

@@ -74,13 +74,13 @@ std::vector<Match> matches_of(const fs::path& pattern, const Machine& machine) {
   return found;
 }
 
-fs::path beside(const Match& match, const std::string& name) {
+fs::path sibling(const Match& match, const std::string& name) {
   return match.file.parent_path() / (match.number ? with_number(name, *match.number) : name);
 }
 
 bool holds(const BoardPath& path, const Match& match, const Machine& machine) {
   return std::ranges::all_of(path.where, [&](const BoardPath::Condition& condition) {
-    const auto text = machine.read(beside(match, condition.name));
+    const auto text = machine.read(sibling(match, condition.name));
     return text && *text == condition.text;
   });
 }
@@ -135,7 +135,7 @@ std::optional<BoardFile> find_file(const BoardPaths& paths, const Machine& machi
   for (const BoardPath& path : paths)
     if (const auto found = all_of(path, machine); !found.empty())
       return BoardFile{.file = found.front().file,
-                       .times = path.times.empty() ? fs::path() : beside(found.front(), path.times),
+                       .times = path.times.empty() ? fs::path() : sibling(found.front(), path.times),
                        .factor = path.unit.empty() ? 1 : thousand};
   return std::nullopt;
 }
@@ -158,8 +158,8 @@ std::vector<fs::path> files_of(const BoardPaths& paths, const Machine& machine) 
   for (const BoardPath& path : paths)
     for (const Match& match : matches_of(path.file, machine)) {
       files.push_back(match.file);
-      if (!path.times.empty()) files.push_back(beside(match, path.times));
-      for (const BoardPath::Condition& condition : path.where) files.push_back(beside(match, condition.name));
+      if (!path.times.empty()) files.push_back(sibling(match, path.times));
+      for (const BoardPath::Condition& condition : path.where) files.push_back(sibling(match, condition.name));
     }
   return files;
 }

@@ -249,7 +249,7 @@ Result<> CudaDevice::start_engine(EngineKind kind) {
   return seat_engine(kind);
 }
 
-Result<> CudaDevice::start_beside() {
+Result<> CudaDevice::start_secondary_compute() {
   const auto number = static_cast<std::size_t>(EngineKind::secondary_compute);
   if (streams_[number].stream != nullptr) return fail(Errc::bad_input, "The second compute engine is already running.");
   if (options_.completion == Completion::spin)
@@ -447,12 +447,12 @@ CudaDevice::EngineStream& CudaDevice::own_stream() noexcept {
   return seat.device == this ? streams_[static_cast<std::size_t>(seat.kind)] : streams_.back();
 }
 
-Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
+Status CudaDevice::copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept {
   if (to == nullptr || from == nullptr) return Unexpected(lost() ? Errc::device_lost : Errc::bad_input);
   if (auto possible = ready(); !possible) return possible;
   const EngineStream& own = own_stream();
   if (auto begun = check(driver_->copy_async(pointer(to), pointer(from), size.count, own.stream)); !begun) return begun;
-  const Status meanwhile = beside();
+  const Status meanwhile = during();
   const Status done = finish(own);
   return meanwhile ? done : meanwhile;
 }

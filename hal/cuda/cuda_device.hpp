@@ -70,7 +70,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept override;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept override;
   using Device::copy;
-  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override;
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept override;
   [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
   [[nodiscard]] Status end_copy() noexcept override;
   /// Computes the digest by a kernel in the stream that copy() uses. Returns unsupported if `capabilities().digest` is
@@ -80,7 +80,7 @@ class CudaDevice final : public Device, public Gpu {
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] Result<> start_beside() override;
+  [[nodiscard]] Result<> start_secondary_compute() override;
   void begin_execution(Concurrency) noexcept override { compute_stream().on_the_way = Duration(0); }
   /// Returns `passed` less the overhead of run(): the time that run() took minus the execution time of its graph on the
   /// GPU. Other work of a job counts in full.

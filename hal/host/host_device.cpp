@@ -61,7 +61,7 @@ Result<> HostDevice::start_engine(EngineKind kind) {
   return {};
 }
 
-Result<> HostDevice::start_beside() { return start_engine(EngineKind::secondary_compute); }
+Result<> HostDevice::start_secondary_compute() { return start_engine(EngineKind::secondary_compute); }
 
 void HostDevice::begin_execution(Concurrency concurrency) noexcept { execution = {thread_use(), concurrency}; }
 
@@ -74,9 +74,9 @@ HostDevice::~HostDevice() {
   for (const auto each : pinned_.pieces()) (void)sys().munlock(each.data(), each.size());
 }
 
-Status HostDevice::copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept {
+Status HostDevice::copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept {
   if (to == nullptr || from == nullptr) return Unexpected(Errc::bad_input);
-  const Status outcome = beside();
+  const Status outcome = during();
   std::memcpy(to, from, size.count);
   return outcome;
 }

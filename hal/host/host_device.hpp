@@ -47,7 +47,7 @@ class HostDevice final : public Device {
   }
   using Device::copy;
   /// Calls `beside`, then copies: the engine's thread does both.
-  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override;
+  [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept override;
   /// Records the copy; end_copy() performs it.
   [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;
   [[nodiscard]] Status end_copy() noexcept override;
@@ -56,7 +56,7 @@ class HostDevice final : public Device {
   [[nodiscard]] Result<> pin(std::byte* begin, Bytes size) override;
   [[nodiscard]] Result<> unpin(std::byte* begin) override;
   [[nodiscard]] Engine& engine(EngineKind kind) override { return *engines_[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] Result<> start_beside() override;
+  [[nodiscard]] Result<> start_secondary_compute() override;
   void begin_execution(Concurrency concurrency) noexcept override;
   /// Returns the processor time that the compute engine's thread has used since begin_execution(). Returns `passed` if
   /// the workload waited during that time. Also returns `passed` if the job ran concurrently with a job of the other

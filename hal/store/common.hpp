@@ -44,8 +44,8 @@ class StoreMemory {
                                   std::span<const std::byte> contents);
 
 /// Ends a load() or save() whose chunk or address does not exist: calls `beside`, and returns bad_input.
-[[nodiscard]] inline Status bad_transfer(Beside beside) noexcept {
-  (void)beside();
+[[nodiscard]] inline Status bad_transfer(DuringCopy during) noexcept {
+  (void)during();
   return Unexpected(Errc::bad_input);
 }
 

@@ -99,11 +99,11 @@ class FileStore final : public BackingStore {
   [[nodiscard]] std::string failure() const override;
   [[nodiscard]] std::size_t chunks() const override { return chunks_; }
   [[nodiscard]] Result<> fill(std::size_t chunk, std::span<const std::byte> contents) override;
-  [[nodiscard]] Status load(std::size_t chunk, std::byte* window, Beside beside) noexcept override {
-    return transfer(reading_, chunk, window, beside);
+  [[nodiscard]] Status load(std::size_t chunk, std::byte* window, DuringCopy during) noexcept override {
+    return transfer(reading_, chunk, window, during);
   }
-  [[nodiscard]] Status save(std::size_t chunk, const std::byte* window, Beside beside) noexcept override {
-    return transfer(writing_, chunk, const_cast<std::byte*>(window), beside); // the buffer is only read
+  [[nodiscard]] Status save(std::size_t chunk, const std::byte* window, DuringCopy during) noexcept override {
+    return transfer(writing_, chunk, const_cast<std::byte*>(window), during); // the buffer is only read
   }
 
  private:
@@ -126,7 +126,7 @@ class FileStore final : public BackingStore {
   [[nodiscard]] Result<> fill_part(const FilePart& part, std::span<const std::byte> contents);
   [[nodiscard]] FilePart part(std::size_t chunk, std::size_t number, std::byte* window) const noexcept;
   [[nodiscard]] std::byte* buffer(const Side& side, std::size_t number) const noexcept;
-  [[nodiscard]] Status transfer(Side& side, std::size_t chunk, std::byte* window, Beside beside) noexcept;
+  [[nodiscard]] Status transfer(Side& side, std::size_t chunk, std::byte* window, DuringCopy during) noexcept;
   [[nodiscard]] Status begin(Side& side, std::size_t number, const FilePart& part) noexcept;
   [[nodiscard]] Status finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept;
   [[nodiscard]] Status end_copies(Side& side) noexcept;
@@ -275,8 +275,8 @@ std::byte* FileStore::buffer(const Side& side, std::size_t number) const noexcep
   return side.buffers.base() == nullptr ? nullptr : side.buffers.base() + number % FileTransfers::depth * part_.count;
 }
 
-Status FileStore::transfer(Side& side, std::size_t chunk, std::byte* window, Beside beside) noexcept {
-  if (chunk >= chunks_ || window == nullptr) return bad_transfer(beside);
+Status FileStore::transfer(Side& side, std::size_t chunk, std::byte* window, DuringCopy during) noexcept {
+  if (chunk >= chunks_ || window == nullptr) return bad_transfer(during);
   const std::size_t parts = (chunk_.count + part_.count - 1) / part_.count;
   std::size_t next = 0;
   Status outcome;
@@ -285,7 +285,7 @@ Status FileStore::transfer(Side& side, std::size_t chunk, std::byte* window, Bes
     ++next;
   };
   while (outcome && next < std::min<std::size_t>(parts, FileTransfers::depth)) begin_next();
-  const Status meanwhile = beside();
+  const Status meanwhile = during();
   for (std::size_t number = 0; outcome && number < parts; ++number) {
     outcome = finish(side, number, part(chunk, number, window), next == parts);
     if (outcome && next < parts) begin_next();

@@ -30,15 +30,15 @@ class HostStore final : public BackingStore {
     if (may_begin(chunk, window))
       saves_.add({chunk, window}, device_.begin_copy(copy_of(chunk), window, device_.chunk_size()));
   }
-  [[nodiscard]] Status load(std::size_t chunk, std::byte* window, Beside beside) noexcept override {
-    if (!is_possible(chunk, window)) return bad_transfer(beside);
-    if (loads_.take({chunk, window})) return end_copy(beside);
-    return device_.copy(window, copy_of(chunk), device_.chunk_size(), beside);
+  [[nodiscard]] Status load(std::size_t chunk, std::byte* window, DuringCopy during) noexcept override {
+    if (!is_possible(chunk, window)) return bad_transfer(during);
+    if (loads_.take({chunk, window})) return end_copy(during);
+    return device_.copy(window, copy_of(chunk), device_.chunk_size(), during);
   }
-  [[nodiscard]] Status save(std::size_t chunk, const std::byte* window, Beside beside) noexcept override {
-    if (!is_possible(chunk, window)) return bad_transfer(beside);
-    if (saves_.take({chunk, window})) return end_copy(beside);
-    return device_.copy(copy_of(chunk), window, device_.chunk_size(), beside);
+  [[nodiscard]] Status save(std::size_t chunk, const std::byte* window, DuringCopy during) noexcept override {
+    if (!is_possible(chunk, window)) return bad_transfer(during);
+    if (saves_.take({chunk, window})) return end_copy(during);
+    return device_.copy(copy_of(chunk), window, device_.chunk_size(), during);
   }
 
  private:
@@ -74,8 +74,8 @@ class HostStore final : public BackingStore {
   [[nodiscard]] bool may_begin(std::size_t chunk, const std::byte* window) const {
     return kind_ == HostMemoryKind::page_locked && is_possible(chunk, window);
   }
-  [[nodiscard]] Status end_copy(Beside beside) noexcept {
-    const Status meanwhile = beside();
+  [[nodiscard]] Status end_copy(DuringCopy during) noexcept {
+    const Status meanwhile = during();
     const Status done = device_.end_copy();
     return meanwhile ? done : meanwhile;
   }

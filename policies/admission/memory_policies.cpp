@@ -40,7 +40,7 @@ Result<std::vector<Places>> allowed(const ResolvedSet& set, std::span<const std:
 }
 
 /// Makes an option (a memory policy with its times and memory) for the search. If tasks may co-run, treats a task with
-/// wcet_beside as if it had a partner (a task that it co-runs with).
+/// co_run_wcet as if it had a partner (a task that it co-runs with).
 MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const ResolvedSet& set) {
   const WholeChunks chunks = whole_chunks(measured.memory, set.chunk, set.tasks.swap.policy);
   MemoryOption option{.policy = measured.policy,
@@ -48,9 +48,9 @@ MemoryOption option_of(const MeasuredPolicy& measured, const Task& task, const R
                       .shared = chunks.shared,
                       .host = measured.memory.host,
                       .wcet = measured.wcet};
-  const std::optional<Duration> beside = measured.wcet_beside ? measured.wcet_beside : task.wcet_beside;
-  if (!set.tasks.device.co_run || !beside) return option;
-  if (option.wcet.uses_device()) option.wcet.device = std::max(option.wcet.device, *beside);
+  const std::optional<Duration> co_running = measured.co_run_wcet ? measured.co_run_wcet : task.co_run_wcet;
+  if (!set.tasks.device.co_run || !co_running) return option;
+  if (option.wcet.uses_device()) option.wcet.device = std::max(option.wcet.device, *co_running);
   option.device += std::exchange(option.shared, Bytes{0});
   return option;
 }
@@ -110,7 +110,7 @@ Result<PolicyPlan> plan_with(ResolvedSet set, std::span<const std::vector<Measur
     memory.push_back(each.memory);
     set.tasks.tasks[i].wcet = each.wcet;
     set.tasks.tasks[i].memory_policy = each.policy;
-    if (each.wcet_beside) set.tasks.tasks[i].wcet_beside = each.wcet_beside;
+    if (each.co_run_wcet) set.tasks.tasks[i].co_run_wcet = each.co_run_wcet;
     if (each.mapping_idle) set.tasks.tasks[i].mapping_idle = each.mapping_idle;
   }
   Result<Plan> plan = make_plan(set, memory);
@@ -156,9 +156,9 @@ Result<PolicyPlan> choose_memory_policies(const ResolvedSet& set, std::span<cons
   apart.tasks.device.co_run = false;
   const Result<PolicyPlan> alone = choose(apart, measured, objective);
   if (!alone || !alone->plan.proved) return paired;
-  Result<PolicyPlan> beside = plan_with(set, measured, alone->chosen, alone->exact);
-  const bool proved = beside && beside->plan.proved;
-  return proved && (!paired->plan.proved || better(beside->plan, paired->plan, objective)) ? beside : paired;
+  Result<PolicyPlan> co_running = plan_with(set, measured, alone->chosen, alone->exact);
+  const bool proved = co_running && co_running->plan.proved;
+  return proved && (!paired->plan.proved || better(co_running->plan, paired->plan, objective)) ? co_running : paired;
 }
 
 } // namespace rtexec::policies

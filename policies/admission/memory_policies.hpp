@@ -19,7 +19,7 @@ struct MeasuredPolicy {
   MemoryPolicy policy = MemoryPolicy::device;
   MemoryDemand memory;
   Wcet wcet;
-  std::optional<Duration> wcet_beside{}, mapping_idle{}; // absent: the value in the task set applies
+  std::optional<Duration> co_run_wcet{}, mapping_idle{}; // absent: the value in the task set applies
 };
 
 struct PolicyPlan {
@@ -41,7 +41,7 @@ struct PolicyPlan {
 /// optimal.
 ///
 /// If tasks co-run ([device] co_run), the result is the better of two choices. The first choice treats each task with
-/// wcet_beside as if it had a partner (a task that it co-runs with), so that its plan is valid with or without
+/// co_run_wcet as if it had a partner (a task that it co-runs with), so that its plan is valid with or without
 /// partners. The second choice treats tasks as if none had a partner; it is used only if it is proved with the actual
 /// pairs. The result may then not be optimal.
 ///

@@ -38,7 +38,7 @@ Duration down(Duration time, Factor factor) {
 /// stretched by one factor, tasks that could co-run before can co-run afterwards.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
-  for (std::optional<Duration>* part : {&task.wcet_beside, &task.mapping_idle})
+  for (std::optional<Duration>* part : {&task.co_run_wcet, &task.mapping_idle})
     if (*part) *part = up(**part, factor);
 }
 

@@ -249,7 +249,7 @@ JobTimes job_times(const SwapCharges& swap, std::size_t chunks, Nanos execution,
 }
 
 /// Returns the largest swap volume (in chunks) of the other tasks in the same class (preemption class).
-std::uint64_t largest_beside(const Plan& plan, std::size_t task) {
+std::uint64_t largest_other(const Plan& plan, std::size_t task) {
   std::uint64_t largest = 0;
   for (std::size_t j = 0; j < plan.tasks.size(); ++j)
     if (j != task && plan.tasks[j].device_class == plan.tasks[task].device_class)
@@ -283,7 +283,7 @@ SwappedPart swapped_part(const SwapCharges& swap, const SwapBlocking& blocking, 
   if (rule == SwapRule::pipelined) {
     const StreamTimes times = stream_times(swap, plan.tasks[task], charges.segments(task), charges);
     const Nanos delay =
-        load_delay(times.execution, chunks, largest_beside(plan, task), plan.swap->frames, swap.alpha()) + times.copies;
+        load_delay(times.execution, chunks, largest_other(plan, task), plan.swap->frames, swap.alpha()) + times.copies;
     return {.device = times.execution,
             .load = charges.moving(chunks, swap.load(chunks)),
             .delay = std::min(delay, times.execution)};

@@ -32,7 +32,8 @@ std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const 
 }
 
 DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts) {
-  return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand() : analyse_demand(parts, set.beside_tasks());
+  return set.preempts ? SegmentedAnalysis(set.in_classes(parts)).demand()
+                      : analyse_demand(parts, set.best_effort_load());
 }
 
 /// Searches for a split of all deadlines. A split divides each deadline into a deadline for the first part, a deadline
@@ -127,7 +128,7 @@ class SplitSearch {
         add_loads(set_, set_.tasks[i], set_.tasks[i].deadline - room_[i].last_window, loads);
       }
     }
-    if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.beside_tasks());
+    if (!set_.preempts) busy_ = busy_period(device_parts(set_, room_).second, set_.best_effort_load());
   }
 
   /// True if no choice of caps (latest ends of device parts) can prove the set. That is so if some deadline is missed
@@ -201,7 +202,7 @@ class SplitSearch {
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
     if (!std::ranges::all_of(device, blocks_no_longer_than_it_demands)) return false;
-    const Demand here = demand_at(device, set_.beside_tasks(), instant);
+    const Demand here = demand_at(device, set_.best_effort_load(), instant);
     return std::max(here.slack(), instant - busy_) <= least;
   }
 

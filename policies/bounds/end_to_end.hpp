@@ -91,7 +91,7 @@ struct StagedSet {
     return std::ranges::any_of(std::span(tasks).first(first), [](const StagedTask& task) { return task.load > 0; });
   }
   [[nodiscard]] DevicePart best_effort() const { return {background, background_load, background_delay}; }
-  [[nodiscard]] Surroundings beside_tasks() const { return {.background = best_effort()}; }
+  [[nodiscard]] Surroundings best_effort_load() const { return {.background = best_effort()}; }
   /// Returns the device parts and the classes of the tasks that use the device, for tests of sets whose jobs are
   /// preempted (segmented_tests.hpp). `parts`: the device parts of these tasks, in the order of `tasks`.
   [[nodiscard]] SegmentedSet in_classes(std::span<const DemandTask> parts) const;

@@ -34,7 +34,7 @@ std::string device_inequality(const NamedSet& named) {
   const bool edf = named.order == Order::edf;
   const std::string meaning =
       (named.swap ? terms(named.swap->rule) : "") +
-      (named.co_runs ? "; C: the longer of wcet and wcet_beside where jobs execute at once" : "") +
+      (named.co_runs ? "; C: the longer of wcet and co_run_wcet where jobs execute at once" : "") +
       (!edf && named.set.platform_stall > 0 ? "; R counts from 2 S before the request, S: platform_stall" : "");
   if (named.set.preempts && edf)
     return "top class: for every L: sum over d_i <= L of (floor((L - d_i)/T_i) + 1) C_i + the longest run of segments "

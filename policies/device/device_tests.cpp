@@ -135,7 +135,7 @@ std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
     const Nanos execution = set.tasks[i].execution;
     parts.push_back({.execution = execution,
                      .load = swap.load(volumes[i]),
-                     .delay = load_delay(execution, volumes[i], largest.beside(volumes[i]), frames, swap.alpha())});
+                     .delay = load_delay(execution, volumes[i], largest.other_than(volumes[i]), frames, swap.alpha())});
   }
   return parts;
 }

@@ -40,7 +40,7 @@ Overlap overlap(std::span<const DevicePart> parts, const Below& below, std::opti
   for (const DevicePart& part : parts) {
     const Nanos gamma = std::max(part.execution - lambda, part.delay);
     const Nanos omega = std::max(part.load - lambda, Nanos{0});
-    const Nanos beside = std::max(gammas.beside(gamma), below.run);
+    const Nanos beside = std::max(gammas.other_than(gamma), below.run);
     result.tasks.push_back({.cost = lambda + gamma + omega,
                             .lead = lambda + omega,
                             .tail = part.execution - gamma,

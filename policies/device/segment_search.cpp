@@ -23,7 +23,7 @@ using Times = std::vector<Nanos>;
 // ---- the times of one choice ----
 
 /// Returns the largest swap volume (in chunks) of the other tasks in the same class.
-std::uint32_t largest_beside(const Preemption& preemption, std::size_t task) {
+std::uint32_t largest_other(const Preemption& preemption, std::size_t task) {
   std::uint32_t largest = 0;
   for (std::size_t j = 0; j < preemption.volumes.size(); ++j)
     if (j != task && preemption.classes[j] == preemption.classes[task])
@@ -44,7 +44,7 @@ class Charged {
     const std::uint32_t volume = preemption_.volumes[index];
     const StreamTimes times = times_of(index, segments);
     const Nanos delay =
-        load_delay(times.execution, volume, largest_beside(preemption_, index), frames_, swap_.alpha()) + times.copies;
+        load_delay(times.execution, volume, largest_other(preemption_, index), frames_, swap_.alpha()) + times.copies;
     return {.part = {.period = task.period,
                      .deadline = task.deadline,
                      .cost = times.execution,

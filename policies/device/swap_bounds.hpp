@@ -31,7 +31,7 @@ struct LongestExecutions {
     longest = std::max(longest, execution);
   }
   /// Returns the longest execution among the other tasks. `own`: the execution of the task that is left out.
-  [[nodiscard]] constexpr Nanos beside(Nanos own) const { return own == longest ? second : longest; }
+  [[nodiscard]] constexpr Nanos other_than(Nanos own) const { return own == longest ? second : longest; }
   [[nodiscard]] constexpr Wide both() const { return Wide{longest} + second; }
 };
 
@@ -54,7 +54,7 @@ class SwapBlocking {
   [[nodiscard]] constexpr Nanos by(const JobTimes& job) const {
     if (rule_ == SwapRule::rt_swap) return 0;
     if (!job.swaps) return job.execution;
-    const Nanos beside = std::max(job.in, executions_.beside(job.execution));
+    const Nanos beside = std::max(job.in, executions_.other_than(job.execution));
     return bounded(std::max<Wide>(job.out, Wide{beside} + job.execution));
   }
   /// Returns the blocking that counts in every interval, whichever jobs block. Under `rt_swap` it is the sum of
@@ -151,7 +151,9 @@ struct LargestVolumes {
     largest = std::max(largest, volume);
   }
   /// Returns the largest swap volume among the other tasks. `own`: the swap volume of the task that is left out.
-  [[nodiscard]] constexpr std::uint64_t beside(std::uint64_t own) const { return own == largest ? second : largest; }
+  [[nodiscard]] constexpr std::uint64_t other_than(std::uint64_t own) const {
+    return own == largest ? second : largest;
+  }
 };
 
 /// Returns the longest time by which the execution of a job delays a concurrent load. The frames (physical chunks) of
@@ -183,7 +185,7 @@ struct LargestVolumes {
   for (std::size_t k = 0; k < tasks; ++k) volumes.add(volume(k));
   for (std::size_t k = 0; k < tasks; ++k) {
     const std::uint64_t own = volume(k);
-    if (own > 0 && own + volumes.beside(own) > frames && own + beside(k) > frames) return k;
+    if (own > 0 && own + volumes.other_than(own) > frames && own + beside(k) > frames) return k;
   }
   return std::nullopt;
 }

@@ -20,7 +20,7 @@ bool given(const DeviceTask& task) { return task.least == task.most; }
 
 /// Returns the number of frames (physical chunks) whose load takes as long as the execution of a job of the task, for
 /// condition (M). The execution counts with the charges of the end-to-end analysis if it is then longer.
-std::uint64_t frames_beside(const DeviceTask& task, Nanos alpha) {
+std::uint64_t frames_for_others(const DeviceTask& task, Nanos alpha) {
   return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
 
@@ -209,7 +209,7 @@ class SerialSearch {
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       if (!may_block(i, verdict)) continue;
       const Nanos execution = set_.tasks[i].execution;
-      const std::uint64_t cap = swap.max_blocking(room, execution, executions_.beside(execution));
+      const std::uint64_t cap = swap.max_blocking(room, execution, executions_.other_than(execution));
       if (cap >= caps_[i]) continue;
       if (!lower(caps_, set_, i, cap)) return round;
       lowered = true;
@@ -330,7 +330,7 @@ class PipelinedSearch {
 
   /// Returns the number of frames that can be loaded during a job of the task without a charge for delays of loads.
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
-    const std::uint64_t frames = frames_beside(task, alpha_);
+    const std::uint64_t frames = frames_for_others(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
   }
 
@@ -341,7 +341,7 @@ class PipelinedSearch {
     if (all <= set_.overflow) return 0;
     std::uint64_t beside = largest;
     for (const DeviceTask& task : set_.tasks)
-      if (const std::uint64_t frames = frames_beside(task, alpha_); frames < all) beside = std::max(beside, frames);
+      if (const std::uint64_t frames = frames_for_others(task, alpha_); frames < all) beside = std::max(beside, frames);
     return std::min(largest + beside, all - set_.overflow);
   }
 
@@ -392,7 +392,7 @@ class PipelinedSearch {
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;
-      const Nanos delay = load_delay(execution, volumes_[i], largest.beside(volumes_[i]), frames, alpha_);
+      const Nanos delay = load_delay(execution, volumes_[i], largest.other_than(volumes_[i]), frames, alpha_);
       const auto exposed = static_cast<double>(std::max({execution - lambda, delay, Nanos{0}}));
       const auto load = static_cast<double>(std::max(swap_->load(volumes_[i]) - lambda, Nanos{0}));
       costs_[i] = static_cast<double>(lambda) + exposed + load;
@@ -496,7 +496,7 @@ std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes
   const Nanos alpha = SwapCharges(set, volumes).alpha();
   return without_load_room(
       volumes.size(), total_of(volumes) - set.overflow, [&](std::size_t k) { return volumes[k]; },
-      [&](std::size_t k) { return frames_beside(set.tasks[k], alpha); });
+      [&](std::size_t k) { return frames_for_others(set.tasks[k], alpha); });
 }
 
 std::vector<Volumes> volumes_for(const DeviceSet& set, DeviceTest test, Order order) {

@@ -6,8 +6,8 @@ namespace rtexec::policies {
 namespace {
 
 std::optional<CoRun> asked(const Task& task, MemoryPolicy policy) {
-  if (!task.wcet_beside || !task.wcet->uses_device()) return std::nullopt;
-  CoRun co_run{.wcet = std::max(*task.wcet_beside, task.wcet->device), .idle = {}};
+  if (!task.co_run_wcet || !task.wcet->uses_device()) return std::nullopt;
+  CoRun co_run{.wcet = std::max(*task.co_run_wcet, task.wcet->device), .idle = {}};
   if (config::waits_for_pages(policy)) co_run.idle = task.mapping_idle.value_or(Duration(0));
   return co_run;
 }

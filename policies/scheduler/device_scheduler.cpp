@@ -84,7 +84,7 @@ DeviceScheduler::DeviceScheduler(const Plan& plan, std::uint32_t slots_each) : l
 }
 
 bool DeviceScheduler::idle() const noexcept {
-  return !state_.running && !state_.beside && flights_.empty() && !state_.wanted();
+  return !state_.running && !state_.co_running && flights_.empty() && !state_.wanted();
 }
 
 std::span<const Action> DeviceScheduler::on(const Event& event) noexcept {
@@ -131,7 +131,7 @@ bool DeviceScheduler::withdraw(JobId job) noexcept {
     state_.running_end = Placed::End::drop;
     return true;
   }
-  if (state_.beside == job && !state_.beside_withdrawn) return state_.beside_withdrawn = true;
+  if (state_.co_running == job && !state_.co_running_withdrawn) return state_.co_running_withdrawn = true;
   if (job.task >= tasks_.size()) return false;
   Level& level = level_of(job.task);
   for (auto* place : {&level.preempted, &level.staged})
@@ -219,10 +219,10 @@ Waiting DeviceScheduler::running_entry() const noexcept {
 }
 
 bool DeviceScheduler::finish(JobId job) noexcept {
-  const bool beside = state_.running != job;
-  if (beside && state_.beside != job) return false;
-  (beside ? state_.beside : state_.running).reset();
-  if (beside) state_.beside_withdrawn = false;
+  const bool co_running = state_.running != job;
+  if (co_running && state_.co_running != job) return false;
+  (co_running ? state_.co_running : state_.running).reset();
+  if (co_running) state_.co_running_withdrawn = false;
   else state_.running_end = Placed::End::execution;
   tasks_[job.task].at = TaskState::At::nowhere;
   tasks_[job.task].last_execution = ++executions_;
@@ -343,11 +343,11 @@ void DeviceScheduler::settle() noexcept {
 
 void DeviceScheduler::execute_in_pairs() noexcept {
   Level& level = only_level();
-  if (state_.running || state_.beside || level.waiting.empty()) return;
+  if (state_.running || state_.co_running || level.waiting.empty()) return;
   const auto place = partner_of_head();
   const auto partner = place ? std::optional(take(level, *place)) : std::nullopt;
   start(take(level), partner.has_value());
-  if (partner) start_beside(partner->job);
+  if (partner) start_co_running(partner->job);
 }
 
 std::optional<std::size_t> DeviceScheduler::partner_of_head() const noexcept {
@@ -420,11 +420,11 @@ void DeviceScheduler::launch(bool paired) noexcept {
                       .committed = state_.launched - first - 1});
 }
 
-void DeviceScheduler::start_beside(JobId job) noexcept {
+void DeviceScheduler::start_co_running(JobId job) noexcept {
   tasks_[job.task].at = TaskState::At::device;
-  state_.beside = job;
+  state_.co_running = job;
   actions_.push_back(
-      {.kind = Action::Kind::start_execution, .job = job, .beside = true, .as = policy_for(job.task, true)});
+      {.kind = Action::Kind::start_execution, .job = job, .co_running = true, .as = policy_for(job.task, true)});
 }
 
 MemoryPolicy DeviceScheduler::policy_for(std::uint32_t task, bool paired) const noexcept {

@@ -121,7 +121,7 @@ struct Action {
   JobId job;
   Transfer transfer{};
   // The following are set for start_execution:
-  bool beside = false; // true if it executes concurrently with the job that was started before it
+  bool co_running = false; // true if it executes concurrently with the job that was started before it
   /// The memory policy of this execution: D (device memory), M (managed memory) or H (host memory). If the plan's
   /// policy is D/H, the scheduler has chosen D or H
   MemoryPolicy as = MemoryPolicy::device;
@@ -160,10 +160,10 @@ class DeviceScheduler {
     /// How the job `running` leaves the device. A withdrawn or failed job still occupies the device until its submitted
     /// segments have ended
     Placed::End running_end = Placed::End::execution;
-    std::uint32_t segment = 0;   // the segment of `running` that executes now
-    std::uint32_t launched = 0;  // the number of segments of `running` that are submitted to the device
-    std::optional<JobId> beside; // the job that executes concurrently with `running`; either job may end first
-    bool beside_withdrawn = false;
+    std::uint32_t segment = 0;       // the segment of `running` that executes now
+    std::uint32_t launched = 0;      // the number of segments of `running` that are submitted to the device
+    std::optional<JobId> co_running; // the job that executes concurrently with `running`; either job may end first
+    bool co_running_withdrawn = false;
     std::vector<Level> levels;            // by class; the queue of class 0 also has top-class jobs that have begun
     std::vector<std::vector<Slot>> slots; // by task
     std::vector<std::uint32_t> free;      // free frames
@@ -287,7 +287,7 @@ class DeviceScheduler {
   void execute_swapped() noexcept;
   void execute_paged() noexcept;
   void start(const Waiting& job, bool paired = false) noexcept;
-  void start_beside(JobId job) noexcept;
+  void start_co_running(JobId job) noexcept;
   bool start_if_ready(std::optional<Placed>& place) noexcept;
   void launch(bool paired = false) noexcept;
   void stage_head(Level& level) noexcept;

@@ -130,8 +130,8 @@ Result<std::unique_ptr<DnnWorkload>> DnnWorkload::load(const fs::path& model, De
   return workload;
 }
 
-Result<DnnWorkload::Beside> DnnWorkload::beside(const MemoryDemand& own) const {
-  if (!footprint_) return Beside{};
+Result<DnnWorkload::Padding> DnnWorkload::padding_for(const MemoryDemand& own) const {
+  if (!footprint_) return Padding{};
   const Bytes needed = own.constant + own.scratch + own.state + own.carry;
   if (footprint_->size < needed)
     return fail(Errc::bad_input, "footprint = " + to_string(footprint_->size) + " is less than the network needs: " +
@@ -146,33 +146,33 @@ Result<DnnWorkload::Beside> DnnWorkload::beside(const MemoryDemand& own) const {
                                      " of the footprint, " + to_string(footprint_->size) +
                                      ", fixed, but all memory of the network is swappable, " + to_string(needed) +
                                      ": give at least that");
-  return Beside{.fixed = fixed, .added = room - fixed};
+  return Padding{.fixed = fixed, .added = room - fixed};
 }
 
 /// Divides the footprint into the network's current memory demand and added memory.
 Result<> DnnWorkload::fit() {
   if (!footprint_) return {};
   const auto own = network_->memory();
-  const auto divided = beside(own);
+  const auto divided = padding_for(own);
   if (!divided) return Unexpected(divided.error());
-  beside_ = *divided;
+  padding_ = *divided;
   if (footprint_->kind != MemoryClass::constant) return {};
-  auto image = ConstantImage::zeros_behind(network_->constants(), own.constant + beside_.added);
+  auto image = ConstantImage::zeros_behind(network_->constants(), own.constant + padding_.added);
   if (!image) return Unexpected(image.error());
   image_ = std::move(*image);
   return {};
 }
 
-MemoryDemand DnnWorkload::demand(MemoryDemand own, const Beside& beside) const {
-  own.fixed = beside.fixed;
-  if (footprint_) own.add(footprint_->kind, beside.added);
+MemoryDemand DnnWorkload::demand(MemoryDemand own, const Padding& padding) const {
+  own.fixed = padding.fixed;
+  if (footprint_) own.add(footprint_->kind, padding.added);
   return own;
 }
 
 Result<MemoryDemand> DnnWorkload::memory_if_cut(std::span<const std::uint32_t> after) const {
   auto own = network_->memory_if_cut(after);
   if (!own) return own;
-  const auto divided = beside(*own);
+  const auto divided = padding_for(*own);
   if (!divided) return fail(divided.error().code, "as cut, " + divided.error().what);
   return demand(std::move(*own), *divided);
 }

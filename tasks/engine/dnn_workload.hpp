@@ -46,7 +46,7 @@ class DnnWorkload final : public Workload {
                                                                  MemoryPolicy policy = MemoryPolicy::device,
                                                                  const Given& given = {});
 
-  [[nodiscard]] MemoryDemand memory() const override { return demand(network_->memory(), beside_); }
+  [[nodiscard]] MemoryDemand memory() const override { return demand(network_->memory(), padding_); }
   /// Returns the network's image, followed by zeros for the constants that a footprint adds.
   [[nodiscard]] std::span<const std::byte> constants() const override {
     return image_.bytes().empty() ? network_->constants() : image_.bytes();
@@ -111,12 +111,12 @@ class DnnWorkload final : public Workload {
               std::unique_ptr<OutputDecoder> decoder, std::string fingerprint);
 
   /// The memory that a footprint adds to the network's own memory.
-  struct Beside {
+  struct Padding {
     Bytes fixed;
     Bytes added; // swappable
   };
-  [[nodiscard]] Result<Beside> beside(const MemoryDemand& own) const;
-  [[nodiscard]] MemoryDemand demand(MemoryDemand own, const Beside& beside) const;
+  [[nodiscard]] Result<Padding> padding_for(const MemoryDemand& own) const;
+  [[nodiscard]] MemoryDemand demand(MemoryDemand own, const Padding& padding) const;
   [[nodiscard]] Result<> fit();
 
   std::unique_ptr<Network> network_;
@@ -128,7 +128,7 @@ class DnnWorkload final : public Workload {
   std::string fingerprint_;
   std::vector<std::string> notes_;
   std::optional<Footprint> footprint_;
-  Beside beside_;
+  Padding padding_;
   ConstantImage image_; // set if the footprint adds constants
 };
 

@@ -86,7 +86,7 @@ std::vector<Document> variants(FileKind kind) {
                           {"buffer", "'16MiB'"}};
     const Keys winograd = {{"name", "'a'"}, {"workload", "'winograd'"}, {"period", "'100ms'"}, {"resolution", "256"}};
     const Keys benchmark = {{"name", "'a'"},          {"workload", "'bfs'"},    {"period", "'100ms'"},
-                            {"size", "1000"},         {"memory_policy", "'M'"}, {"wcet_beside", "'2ms'"},
+                            {"size", "1000"},         {"memory_policy", "'M'"}, {"co_run_wcet", "'2ms'"},
                             {"mapping_idle", "'1ms'"}};
     const Keys custom = {
         {"name", "'a'"}, {"workload", "'lib:good/model.onnx'"}, {"period", "'100ms'"}, {"arguments", "'gain=0.5'"}};
@@ -296,7 +296,7 @@ std::vector<Document> variants(FileKind kind) {
                {"pieces_sum", "'12ms'"},
                {"piece_ends", "[0, 7]"},
                {"piece_longest", "[5, 6]"},
-               {"wcet_beside", "'41ms'"},
+               {"co_run_wcet", "'41ms'"},
                {"mapping_idle", "'17ms'"},
                {"longest", "[1, 2]"},
                {"longest_before", "[3]"},

@@ -64,7 +64,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       if (i > 1) e.layers = {.pieces = random() >> 2, .sum = time()};
       for (std::uint32_t piece = 2; piece < static_cast<std::uint32_t>(i); ++piece)
         e.layers.each.push_back({.last_layer = 3 * piece, .longest = time()});
-      if (i > 2) e.wcet_beside = time();
+      if (i > 2) e.co_run_wcet = time();
       if (i > 3) e.mapping_idle = time();
       for (int line = 0; line < i; ++line)
         e.tuning.push_back("conv" + std::to_string(line % 2) + " \"own\" \\ tile=" + std::to_string(random()));
@@ -89,7 +89,7 @@ TEST(ProfileFile, IsReadBackAsWritten) {
       EXPECT_EQ(read->entries[i].layers.pieces, written.entries[i].layers.pieces);
       EXPECT_EQ(read->entries[i].layers.sum, written.entries[i].layers.sum);
       EXPECT_EQ(read->entries[i].layers.each, written.entries[i].layers.each);
-      EXPECT_EQ(read->entries[i].wcet_beside, written.entries[i].wcet_beside);
+      EXPECT_EQ(read->entries[i].co_run_wcet, written.entries[i].co_run_wcet);
       EXPECT_EQ(read->entries[i].mapping_idle, written.entries[i].mapping_idle);
       for (const Part part : {Part::before, Part::device, Part::after}) {
         const PartBasis &a = read->entries[i].basis(part), &b = written.entries[i].basis(part);
@@ -210,21 +210,21 @@ TEST(ApplyProfile, FillsOnlyMissingWcets) {
 TEST(ApplyProfile, FillsMissingCoRunningMeasurements) {
   TaskSet set = tasks({"a", "b", "c", "d"});
   for (const std::size_t waiting : {1U, 2U}) set.tasks[waiting].memory_policy = MemoryPolicy::managed;
-  set.tasks[2].wcet_beside = 80ms;
+  set.tasks[2].co_run_wcet = 80ms;
   Profile profile = profile_of({entry("a", "1"), entry("b", "2"), entry("c", "3"), entry("d", "4")});
   for (std::size_t i = 0; i < 3; ++i) {
-    profile.entries[i].wcet_beside = 40ms;
+    profile.entries[i].co_run_wcet = 40ms;
     profile.entries[i].mapping_idle = i == 1 ? 50ms : 30ms;
     profile.entries[i].memory_policy =
         set.tasks[i].memory_policy == MemoryPolicy::managed ? MemoryPolicy::managed : MemoryPolicy::device;
   }
   ASSERT_TRUE(apply_profile(set, profile, {"1", "2", "3", "4"}));
-  EXPECT_EQ(set.tasks[0].wcet_beside, 40ms);
+  EXPECT_EQ(set.tasks[0].co_run_wcet, 40ms);
   EXPECT_EQ(set.tasks[0].mapping_idle, std::nullopt) << "under D no job waits";
   EXPECT_EQ(set.tasks[1].mapping_idle, 40ms) << "no longer than the part";
-  EXPECT_EQ(set.tasks[2].wcet_beside, 80ms) << "given";
+  EXPECT_EQ(set.tasks[2].co_run_wcet, 80ms) << "given";
   EXPECT_EQ(set.tasks[2].mapping_idle, std::nullopt) << "a measurement beside another one";
-  EXPECT_EQ(set.tasks[3].wcet_beside, std::nullopt);
+  EXPECT_EQ(set.tasks[3].co_run_wcet, std::nullopt);
 }
 
 TEST(ApplyProfile, ReportsCauseOfStaleMeasurement) {

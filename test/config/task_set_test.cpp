@@ -340,17 +340,17 @@ INSTANTIATE_TEST_SUITE_P(
                   task.workload = WorkloadKind::winograd, task.memory_policy = MemoryPolicy::host;
                   task.footprint.reset(), task.swap_volume = Bytes{4096};
                 }},
-        Mistake{"task 'a': mapping_idle = \"1ms\": needs wcet_beside too",
+        Mistake{"task 'a': mapping_idle = \"1ms\": needs co_run_wcet too",
                 [](TaskSet& s) { s.tasks[0].mapping_idle = 1ms; }},
-        Mistake{"task 'a': mapping_idle = \"19ms\": longer than the device part, wcet_beside = \"18ms\"",
-                [](TaskSet& s) { s.tasks[0].mapping_idle = 19ms, s.tasks[0].wcet_beside = 18ms; }},
+        Mistake{"task 'a': mapping_idle = \"19ms\": longer than the device part, co_run_wcet = \"18ms\"",
+                [](TaskSet& s) { s.tasks[0].mapping_idle = 19ms, s.tasks[0].co_run_wcet = 18ms; }},
         Mistake{"task 'a': mapping_idle = \"2ms\": under D no job waits for pages",
                 [](TaskSet& s) {
-                  s.tasks[0].mapping_idle = 2ms, s.tasks[0].wcet_beside = 18ms;
+                  s.tasks[0].mapping_idle = 2ms, s.tasks[0].co_run_wcet = 18ms;
                   s.tasks[0].memory_policy = MemoryPolicy::device;
                 }},
-        Mistake{"task 'a': wcet_beside = \"8ms\": shorter than the execution alone, wcet = \"10ms\"",
-                [](TaskSet& s) { s.tasks[0].wcet_beside = 8ms; }},
+        Mistake{"task 'a': co_run_wcet = \"8ms\": shorter than the execution alone, wcet = \"10ms\"",
+                [](TaskSet& s) { s.tasks[0].co_run_wcet = 8ms; }},
         Mistake{"task 'a': layers = 0: out of range: at least 1, at most 4096",
                 [](TaskSet& s) { s.tasks[0].layers = SyntheticLayers{.count = 0}; }},
         Mistake{"task 'a': segments = 3: more than its layers, of which it has 2",
@@ -406,6 +406,18 @@ TEST(Spellings, MatchTomlWordsAndMarkUnknownValues) {
   EXPECT_EQ(spelling(OnOverrun::re_phase), "re-phase");
   EXPECT_EQ(spelling(MemoryPolicy::managed), "M");
   EXPECT_EQ(spelling(static_cast<Order>(99)), "?");
+}
+
+TEST(TaskSetFile, ReadsOldNameOfCoRunWcetWithWarning) {
+  const auto set = parse_task_set(
+      "[[task]]\nname = \"a\"\nworkload = \"synthetic\"\nperiod = \"9ms\"\nwcet = \"1ms\"\nfootprint = \"1MiB\"\n"
+      "wcet_beside = \"2ms\"\n",
+      "set.toml");
+  ASSERT_TRUE(set) << set.error().what;
+  EXPECT_EQ(set->tasks[0].co_run_wcet, 2ms);
+  EXPECT_THAT(set->warnings,
+              testing::ElementsAre("set.toml:7:1: warning: wcet_beside: its name is now co_run_wcet; the next "
+                                   "release refuses the old name"));
 }
 
 TEST(TaskSetFile, ReadsOldNameOfTopClassWithWarning) {

@@ -34,10 +34,10 @@ class WatchedDevice final : public ForwardingDevice {
   std::string name() const override { return "watched"; }
   const DeviceCapabilities& capabilities() const override { return capabilities_; }
   using Device::copy;
-  Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override {
+  Status copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept override {
     if (++copies == failing_copy) return Unexpected(Errc::device_fault);
     if (on_copy != nullptr) on_copy();
-    return ForwardingDevice::copy(to, from, size, beside);
+    return ForwardingDevice::copy(to, from, size, during);
   }
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
     if (++begins == failing_begin) return Unexpected(Errc::device_fault);
@@ -163,7 +163,7 @@ Contents contents_of(unsigned seed, Bytes size) {
 struct Counted {
   int times = 0;
   Status answer = {};
-  [[nodiscard]] Beside beside() {
+  [[nodiscard]] DuringCopy during() {
     return {[](void* self) noexcept -> Status {
               ++static_cast<Counted*>(self)->times;
               return static_cast<Counted*>(self)->answer;
@@ -185,13 +185,13 @@ struct Bench {
     ASSERT_TRUE(opened) << problem(opened);
     store = std::move(*opened);
   }
-  Status load(std::size_t stored, std::size_t frame, Beside beside = {}) {
+  Status load(std::size_t stored, std::size_t frame, DuringCopy during = {}) {
     return on_engine(device.engine(EngineKind::copy_in),
-                     [&]() noexcept { return store->load(stored, frames[frame], beside); });
+                     [&]() noexcept { return store->load(stored, frames[frame], during); });
   }
-  Status save(std::size_t stored, std::size_t frame, Beside beside = {}) {
+  Status save(std::size_t stored, std::size_t frame, DuringCopy during = {}) {
     return on_engine(device.engine(EngineKind::copy_out),
-                     [&]() noexcept { return store->save(stored, frames[frame], beside); });
+                     [&]() noexcept { return store->save(stored, frames[frame], during); });
   }
   void write(std::size_t frame, unsigned seed) { std::ranges::copy(contents_of(seed, chunk), frames[frame]); }
   [[nodiscard]] bool holds(std::size_t frame, const Contents& contents) const {
@@ -273,10 +273,10 @@ TEST_P(StoreRules, RejectsInvalidChunksSizesAndPointers) {
   EXPECT_TRUE(fails(store().fill(chunks, {}), Errc::bad_input, "has 4 chunks"));
   EXPECT_TRUE(fails(store().fill(0, contents), Errc::bad_input, "chunks of " + readable(bench.chunk)));
   Counted counted;
-  EXPECT_TRUE(fails(bench.load(chunks, 0, counted.beside()), Errc::bad_input));
-  EXPECT_TRUE(fails(bench.save(std::size_t(-1), 0, counted.beside()), Errc::bad_input));
-  EXPECT_TRUE(fails(store().load(0, nullptr, counted.beside()), Errc::bad_input));
-  EXPECT_TRUE(fails(store().save(0, nullptr, counted.beside()), Errc::bad_input));
+  EXPECT_TRUE(fails(bench.load(chunks, 0, counted.during()), Errc::bad_input));
+  EXPECT_TRUE(fails(bench.save(std::size_t(-1), 0, counted.during()), Errc::bad_input));
+  EXPECT_TRUE(fails(store().load(0, nullptr, counted.during()), Errc::bad_input));
+  EXPECT_TRUE(fails(store().save(0, nullptr, counted.during()), Errc::bad_input));
   EXPECT_EQ(counted.times, 4);
   EXPECT_TRUE(bench.load(0, 0));
   EXPECT_TRUE(bench.holds(0, Contents(bench.chunk.count)));
@@ -332,14 +332,14 @@ TEST_P(StoreRules, LoadsAndSavesRunConcurrently) {
 TEST_P(StoreRules, RunsConcurrentWorkOnceAndReturnsItsError) {
   bench.write(0, 1);
   Counted counted;
-  EXPECT_TRUE(bench.save(0, 0, counted.beside()));
+  EXPECT_TRUE(bench.save(0, 0, counted.during()));
   EXPECT_EQ(counted.times, 1);
-  EXPECT_TRUE(bench.load(0, 1, counted.beside()));
+  EXPECT_TRUE(bench.load(0, 1, counted.during()));
   EXPECT_EQ(counted.times, 2);
   counted.answer = Unexpected(Errc::device_fault);
   bench.write(0, 2);
-  EXPECT_TRUE(fails(bench.save(0, 0, counted.beside()), Errc::device_fault));
-  EXPECT_TRUE(fails(bench.load(0, 1, counted.beside()), Errc::device_fault));
+  EXPECT_TRUE(fails(bench.save(0, 0, counted.during()), Errc::device_fault));
+  EXPECT_TRUE(fails(bench.load(0, 1, counted.during()), Errc::device_fault));
   EXPECT_EQ(counted.times, 4);
   EXPECT_TRUE(bench.holds(1, 2)) << "the transfers have ended all the same";
   EXPECT_EQ(store().failure(), "");
@@ -354,7 +354,7 @@ TEST_P(StoreRules, AnnouncedTransfersMoveRequestedChunksDespiteOthersBetween) {
     EXPECT_TRUE(on_engine(bench.device.engine(EngineKind::copy_in), [&]() noexcept -> Status {
       for (const std::size_t frame : {0u, 1u}) store().begin_load(first + frame, bench.frames[frame]);
       for (const auto& [stored, frame] : {std::pair(first, 0), {3 - first, 2}, {first + 1, 1}})
-        if (const Status loaded = store().load(stored, bench.frames[std::size_t(frame)], counted.beside()); !loaded)
+        if (const Status loaded = store().load(stored, bench.frames[std::size_t(frame)], counted.during()); !loaded)
           return loaded;
       return {};
     }));
@@ -379,13 +379,13 @@ TEST_P(StoreRules, AnnouncedTransfersReturnErrorOfConcurrentWork) {
   EXPECT_TRUE(fails(on_engine(bench.device.engine(EngineKind::copy_out),
                               [&]() noexcept {
                                 store().begin_save(1, bench.frames[0]);
-                                return store().save(1, bench.frames[0], counted.beside());
+                                return store().save(1, bench.frames[0], counted.during());
                               }),
                     Errc::device_fault));
   EXPECT_TRUE(fails(on_engine(bench.device.engine(EngineKind::copy_in),
                               [&]() noexcept {
                                 store().begin_load(1, bench.frames[1]);
-                                return store().load(1, bench.frames[1], counted.beside());
+                                return store().load(1, bench.frames[1], counted.during());
                               }),
                     Errc::device_fault));
   EXPECT_EQ(counted.times, 2);
@@ -566,8 +566,8 @@ TEST(HostStore, ReturnsDeviceErrorOfFailedEndCopy) {
   Counted counted;
   EXPECT_TRUE(on_engine(bench.device.engine(EngineKind::copy_out), [&]() noexcept -> Status {
     for (const std::size_t each : {0u, 1u}) bench.store->begin_save(each, bench.frames[each]);
-    EXPECT_TRUE(fails(bench.store->save(0, bench.frames[0], counted.beside()), Errc::device_fault));
-    return bench.store->save(1, bench.frames[1], counted.beside());
+    EXPECT_TRUE(fails(bench.store->save(0, bench.frames[0], counted.during()), Errc::device_fault));
+    return bench.store->save(1, bench.frames[1], counted.during());
   }));
   EXPECT_EQ(counted.times, 2);
 }
@@ -957,7 +957,7 @@ TEST_P(FileStoreErrors, LoadErrorAffectsOnlyThatLoad) {
   Counted counted;
   {
     const auto failing = disturbed([](int number, long moved) { return number == 3 ? -EIO : moved; });
-    EXPECT_TRUE(fails(bench.load(1, 0, counted.beside()), Errc::io_error));
+    EXPECT_TRUE(fails(bench.load(1, 0, counted.during()), Errc::io_error));
   }
   EXPECT_EQ(counted.times, 1);
   EXPECT_TRUE(
@@ -973,7 +973,7 @@ TEST_P(FileStoreErrors, SaveErrorLeavesFrameAndOtherChunksIntact) {
   Counted counted;
   {
     const auto failing = disturbed([](int number, long moved) { return number == 3 ? -ENOSPC : moved; });
-    EXPECT_TRUE(fails(bench.save(1, 0, counted.beside()), Errc::io_error));
+    EXPECT_TRUE(fails(bench.save(1, 0, counted.during()), Errc::io_error));
   }
   EXPECT_EQ(counted.times, 1);
   EXPECT_TRUE(
@@ -1007,10 +1007,10 @@ TEST_P(FileStoreErrors, ContinuesShortAndInterruptedTransfers) {
     return moved > 8192 ? moved / 3 / 4096 * 4096 : moved;
   });
   Counted counted;
-  EXPECT_TRUE(bench.save(1, 0, counted.beside()));
+  EXPECT_TRUE(bench.save(1, 0, counted.during()));
   const int needed = Disturbed::transfers();
   EXPECT_GT(needed, 20);
-  EXPECT_TRUE(bench.load(1, 1, counted.beside()));
+  EXPECT_TRUE(bench.load(1, 1, counted.during()));
   EXPECT_GT(Disturbed::transfers(), needed + 20);
   EXPECT_TRUE(bench.holds(1, 9));
   EXPECT_EQ(counted.times, 2);
@@ -1021,7 +1021,7 @@ TEST_P(FileStoreErrors, ContinuesShortAndInterruptedTransfers) {
 TEST_P(FileStoreErrors, GivesUpOnFileThatIsNeverReady) {
   const auto never = disturbed([](int, long) { return -long(EAGAIN); });
   Counted counted;
-  EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::io_error));
+  EXPECT_TRUE(fails(bench.load(0, 0, counted.during()), Errc::io_error));
   EXPECT_EQ(counted.times, 1);
   EXPECT_TRUE(has(bench.store->failure(), "temporarily unavailable")) << bench.store->failure();
 }
@@ -1033,19 +1033,19 @@ TEST_P(FileStoreThroughBuffers, ReturnsDeviceErrorAndEndsTransferIfCopyFails) {
   for (const int failing : {1, parts - depth}) {
     bench.device.copies = 0;
     bench.device.failing_copy = failing;
-    EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::device_fault)) << failing;
+    EXPECT_TRUE(fails(bench.load(0, 0, counted.during()), Errc::device_fault)) << failing;
   }
   bench.device.failing_copy = 0;
   for (const int failing : {1, depth}) {
     bench.device.ends = 0;
     bench.device.failing_end = failing;
-    EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::device_fault)) << failing;
+    EXPECT_TRUE(fails(bench.load(0, 0, counted.during()), Errc::device_fault)) << failing;
     EXPECT_EQ(bench.device.ends, depth) << "each copy that was begun";
   }
   for (const int failing : {1, depth, depth + 1, parts}) {
     bench.device.copies = 0;
     bench.device.failing_copy = failing;
-    EXPECT_TRUE(fails(bench.save(1, 0, counted.beside()), Errc::device_fault)) << failing;
+    EXPECT_TRUE(fails(bench.save(1, 0, counted.during()), Errc::device_fault)) << failing;
   }
   EXPECT_EQ(counted.times, 8);
   bench.device.failing_copy = 0;
@@ -1103,9 +1103,9 @@ template <auto Member> void expect_lane_ends(bool host_sees_window) {
   Counted counted;
   {
     const Failing<Member> failing(EBADF, 3);
-    EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::io_error));
+    EXPECT_TRUE(fails(bench.load(0, 0, counted.during()), Errc::io_error));
   }
-  EXPECT_TRUE(fails(bench.load(0, 0, counted.beside()), Errc::io_error)) << "whatever the ring would do now";
+  EXPECT_TRUE(fails(bench.load(0, 0, counted.during()), Errc::io_error)) << "whatever the ring would do now";
   EXPECT_EQ(counted.times, 2);
   EXPECT_TRUE(has(bench.store->failure(), "reading")) << bench.store->failure();
   bench.write(1, 2);
@@ -1197,12 +1197,12 @@ TEST(FileStore, ConcurrentWorkRunsDuringFileTransfer) {
   Bench bench(large);
   bench.open_file(1);
   submitted = copied = 0;
-  const Beside beside{
+  const DuringCopy during{
       [](void*) noexcept -> Status { return submitted > 0 && copied == 0 ? Status() : Unexpected(Errc::missed); },
       nullptr};
-  EXPECT_TRUE(bench.load(0, 0, beside));
+  EXPECT_TRUE(bench.load(0, 0, during));
   submitted = copied = 0;
-  EXPECT_TRUE(bench.save(0, 0, beside));
+  EXPECT_TRUE(bench.save(0, 0, during));
 }
 
 } // namespace

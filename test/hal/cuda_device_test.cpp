@@ -114,7 +114,7 @@ TEST(CudaDevice, ComputeStreamsHaveGreatestPriority) {
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::compute)), -5);
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_in)), 0);
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::copy_out)), 0);
-  ASSERT_TRUE(device->start_beside());
+  ASSERT_TRUE(device->start_secondary_compute());
   EXPECT_EQ(driver.priority_of(device->stream(EngineKind::secondary_compute)), -5)
       << "neither of two jobs waits for the other";
 }
@@ -124,7 +124,7 @@ TEST(CudaDevice, SecondComputeEngineHasNoStreamBeforeStart) {
   const auto device = open_cuda();
   const auto before = driver.objects();
   EXPECT_EQ(device->stream(EngineKind::secondary_compute), nullptr);
-  ASSERT_TRUE(device->start_beside());
+  ASSERT_TRUE(device->start_secondary_compute());
   EXPECT_EQ(driver.objects().streams, before.streams + 1);
 }
 
@@ -132,7 +132,8 @@ TEST(CudaDevice, RefusesSecondComputeEngineUnderSpinCompletion) {
   const FakeCudaDriver driver;
   auto options = eight_chunks();
   options.completion = Completion::spin;
-  EXPECT_TRUE(fails(open_cuda(options)->start_beside(), Errc::refused, "two concurrent jobs need \"block\""));
+  EXPECT_TRUE(
+      fails(open_cuda(options)->start_secondary_compute(), Errc::refused, "two concurrent jobs need \"block\""));
 }
 
 TEST(CudaDevice, WaitsByBlockingOrSpinningAsConfigured) {
@@ -341,7 +342,7 @@ TEST(CudaDigests, ErrorsOfLaunchAndWaitAreReturned) {
 // ---- copies and concurrent work ----
 
 /// A device with one chunk, and the driver's call counts when the copy's concurrent work ran.
-struct BesideCopies {
+struct WorkDuringCopies {
   FakeCudaDriver driver;
   std::unique_ptr<CudaDevice> device = open_cuda();
   Chunk chunk = device->create_chunks(1).value().front();
@@ -350,16 +351,16 @@ struct BesideCopies {
   int ran = 0, copies = 0, waits = 0;
 
   Status copy() {
-    const Beside beside{[](void* context) noexcept -> Status {
-                          auto& mine = *static_cast<BesideCopies*>(context);
-                          ++mine.ran;
-                          mine.copies = mine.driver.calls<&Driver::copy_async>();
-                          mine.waits = mine.driver.calls<&Driver::event_synchronize>();
-                          return mine.outcome;
-                        },
-                        this};
+    const DuringCopy during{[](void* context) noexcept -> Status {
+                              auto& mine = *static_cast<WorkDuringCopies*>(context);
+                              ++mine.ran;
+                              mine.copies = mine.driver.calls<&Driver::copy_async>();
+                              mine.waits = mine.driver.calls<&Driver::event_synchronize>();
+                              return mine.outcome;
+                            },
+                            this};
     return on_engine(device->engine(EngineKind::copy_in), [&]() noexcept {
-      return device->copy(device->window(chunk), host.data(), chunk_of_tests, beside);
+      return device->copy(device->window(chunk), host.data(), chunk_of_tests, during);
     });
   }
   int copied() const { return driver.calls<&Driver::copy_async>(); }
@@ -367,7 +368,7 @@ struct BesideCopies {
 };
 
 TEST(CudaDevice, ConcurrentWorkRunsBetweenCopyStartAndWait) {
-  BesideCopies test;
+  WorkDuringCopies test;
   for (const Status& outcome : {Status(), Status(Unexpected(Errc::bad_input))}) {
     test.outcome = outcome;
     const int copied = test.copied();
@@ -381,7 +382,7 @@ TEST(CudaDevice, ConcurrentWorkRunsBetweenCopyStartAndWait) {
 }
 
 TEST(CudaDevice, ReportsFailedCopyWithAndWithoutConcurrentWork) {
-  BesideCopies test;
+  WorkDuringCopies test;
   test.driver.fail<&Driver::copy_async>(Code::invalid_value);
   EXPECT_TRUE(fails(test.copy(), Errc::device_fault));
   EXPECT_EQ(test.ran, 0) << "there is no copy to run beside";
@@ -394,7 +395,7 @@ TEST(CudaDevice, ReportsFailedCopyWithAndWithoutConcurrentWork) {
 }
 
 /// Copies in halves, on the copy-in engine.
-struct HalfCopies : BesideCopies {
+struct HalfCopies : WorkDuringCopies {
   Status begin() {
     return on_engine(device->engine(EngineKind::copy_in),
                      [&]() noexcept { return device->begin_copy(device->window(chunk), host.data(), chunk_of_tests); });
@@ -627,7 +628,7 @@ TEST(CudaGraphs, ExecutionTimeIsGpuTimeWithoutWakeUpDelay) {
 TEST(CudaGraphs, WorkRunsInStreamOfLaunchingComputeEngine) {
   Storing storing;
   CudaDevice& device = *storing.device;
-  ASSERT_TRUE(device.start_beside());
+  ASSERT_TRUE(device.start_secondary_compute());
   for (const auto kind : {EngineKind::compute, EngineKind::secondary_compute}) {
     bool own = false;
     EXPECT_TRUE(on_engine(device.engine(kind), [&]() noexcept -> Status {
@@ -910,7 +911,7 @@ Result<> live() {
   });
   TRY(graph);
   TRY(typed(on_engine(device.engine(EngineKind::compute), [&]() noexcept { return device.run(*graph); })));
-  TRY(device.start_beside());
+  TRY(device.start_secondary_compute());
   TRY(typed(on_engine(device.engine(EngineKind::secondary_compute), [&]() noexcept { return device.run(*graph); })));
   TRY(typed(device.unmap(*range, 0)));
   TRY(device.release(*range));

@@ -103,8 +103,8 @@ template <class BackEnd> class DeviceRules : public testing::Test {
 
   /// Starts the secondary compute engine. Returns false if the device has none because its first engine keeps its core
   /// while it waits.
-  bool start_beside() {
-    const auto started = device->start_beside();
+  bool start_secondary_compute() {
+    const auto started = device->start_secondary_compute();
     EXPECT_TRUE(started || started.error().code == Errc::refused) << problem(started);
     return started.has_value();
   }
@@ -320,13 +320,13 @@ TYPED_TEST_P(DeviceRules, RunsThreeOrFourEnginesConcurrently) {
   };
   meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out});
   EXPECT_EQ(held().threads, threads_before) << "the second compute engine has no thread before it is started";
-  if (this->start_beside())
+  if (this->start_secondary_compute())
     meet({EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out, EngineKind::secondary_compute});
 }
 
 TYPED_TEST_P(DeviceRules, SecondComputeEngineStartsOnceAndWorksLikeFirst) {
-  if (!this->start_beside()) GTEST_SKIP() << "this device cannot";
-  EXPECT_TRUE(fails(this->device->start_beside(), Errc::bad_input, "already running"));
+  if (!this->start_secondary_compute()) GTEST_SKIP() << "this device cannot";
+  EXPECT_TRUE(fails(this->device->start_secondary_compute(), Errc::bad_input, "already running"));
   const auto chunks = this->create(1);
   const Contents contents = this->pattern(3);
   Contents back(this->chunk.count);
@@ -345,7 +345,7 @@ TYPED_TEST_P(DeviceRules, SecondComputeEngineStartsOnceAndWorksLikeFirst) {
 }
 
 TYPED_TEST_P(DeviceRules, ComputeEnginesMeasureExecutionTimesIndependently) {
-  if (!this->start_beside()) GTEST_SKIP() << "this device cannot";
+  if (!this->start_secondary_compute()) GTEST_SKIP() << "this device cannot";
   struct Part {
     Device& device;
     Part* partner;
@@ -489,18 +489,18 @@ TYPED_TEST_P(DeviceRules, WorkDuringCopyRunsOnceOnCopyThread) {
     int calls = 0;
     int thread = 0;
   } seen{*this->device, range, chunks[0]};
-  const Beside beside{[](void* context) noexcept -> Status {
-                        auto& mine = *static_cast<Neighbour*>(context);
-                        ++mine.calls;
-                        mine.thread = ::gettid();
-                        return mine.device.map(mine.range, 0, mine.chunk, Access::read);
-                      },
-                      &seen};
+  const DuringCopy during{[](void* context) noexcept -> Status {
+                            auto& mine = *static_cast<Neighbour*>(context);
+                            ++mine.calls;
+                            mine.thread = ::gettid();
+                            return mine.device.map(mine.range, 0, mine.chunk, Access::read);
+                          },
+                          &seen};
   const Contents contents = this->pattern(4);
   auto& engine = this->device->engine(EngineKind::copy_in);
   const auto copy = [&](const Contents& from) {
     return on_engine(engine, [&]() noexcept {
-      return this->device->copy(this->device->window(chunks[0]), from.data(), this->chunk, beside);
+      return this->device->copy(this->device->window(chunks[0]), from.data(), this->chunk, during);
     });
   };
   EXPECT_TRUE(copy(contents));
@@ -699,7 +699,7 @@ TYPED_TEST_P(DeviceRules, ConcurrentDigestsOfEnginesDoNotInterfere) {
   };
   std::array<Digester, engine_kinds> digesters{{{*this->device}, {*this->device}, {*this->device}, {*this->device}}};
   std::vector kinds{EngineKind::compute, EngineKind::copy_in, EngineKind::copy_out};
-  if (this->start_beside()) kinds.push_back(EngineKind::secondary_compute);
+  if (this->start_secondary_compute()) kinds.push_back(EngineKind::secondary_compute);
   for (const auto kind : kinds) {
     const auto number = static_cast<std::size_t>(kind);
     Digester& mine = digesters[number];

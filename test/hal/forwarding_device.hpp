@@ -34,8 +34,8 @@ class ForwardingDevice : public Device {
   }
   Status unmap(AddressRange range, std::size_t slot) noexcept override { return host_->unmap(range, slot); }
   using Device::copy;
-  Status copy(std::byte* to, const std::byte* from, Bytes size, Beside beside) noexcept override {
-    return host_->copy(to, from, size, beside);
+  Status copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept override {
+    return host_->copy(to, from, size, during);
   }
   Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override {
     return host_->begin_copy(to, from, size);
@@ -47,7 +47,7 @@ class ForwardingDevice : public Device {
   Result<> pin(std::byte* begin, Bytes size) override { return host_->pin(begin, size); }
   Result<> unpin(std::byte* begin) override { return host_->unpin(begin); }
   Engine& engine(EngineKind kind) override { return host_->engine(kind); }
-  Result<> start_beside() override { return host_->start_beside(); }
+  Result<> start_secondary_compute() override { return host_->start_secondary_compute(); }
   Result<Buffer> allocate(BufferKind kind, Bytes size) override { return host_->allocate(kind, size); }
   Result<> free(const Buffer& buffer) override { return host_->free(buffer); }
   Result<MemoryUse> memory_use() const override { return host_->memory_use(); }

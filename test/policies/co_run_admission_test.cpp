@@ -15,11 +15,11 @@ using test::set_of;
 using test::task_of;
 using testing::HasSubstr;
 
-Task co_running(const std::string& name, Duration period, Duration device, Duration beside, MemoryPolicy policy,
+Task co_running(const std::string& name, Duration period, Duration device, Duration co_running, MemoryPolicy policy,
                 std::optional<Duration> idle = {}) {
   Task task = task_of(name, period, {.device = device});
   task.memory_policy = policy;
-  task.wcet_beside = beside;
+  task.co_run_wcet = co_running;
   task.mapping_idle = idle;
   return task;
 }
@@ -47,7 +47,7 @@ TEST(CoRunAdmission, ChargesCoRunningWcetOfPairedTasks) {
   EXPECT_EQ(plan.tasks[1].response_bound, 40ms + 4ns);
   EXPECT_EQ(plan.tasks[0].wcet.device, 20ms) << "what it takes alone stays what it is";
   EXPECT_THAT(plan.end_to_end.inequality + plan.device_test.inequality,
-              HasSubstr("the longer of wcet and wcet_beside"));
+              HasSubstr("the longer of wcet and co_run_wcet"));
 }
 
 TEST(CoRunAdmission, KeepsPairsWhenSensitivityScalesWcets) {
@@ -63,7 +63,7 @@ TEST(CoRunAdmission, ChargesNothingWhenNoPartnerFits) {
   const Plan plan = pair.plan();
   EXPECT_FALSE(plan.co_runs());
   EXPECT_EQ(plan.tasks[0].response_bound, 25ms + 2ns);
-  EXPECT_THAT(plan.device_test.inequality, testing::Not(HasSubstr("wcet_beside")));
+  EXPECT_THAT(plan.device_test.inequality, testing::Not(HasSubstr("co_run_wcet")));
 }
 
 TEST(CoRunAdmission, ChargesNothingWhenCoRunIsDisabled) {

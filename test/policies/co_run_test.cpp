@@ -23,7 +23,7 @@ constexpr MemoryPolicy D = MemoryPolicy::device, M = MemoryPolicy::managed, H = 
 
 struct Given {
   MemoryPolicy policy = D;
-  std::int64_t beside = 0;
+  std::int64_t co_running = 0;
   std::int64_t idle = 0;
   unsigned rank = 0;
 };
@@ -34,15 +34,15 @@ Plan plan_of(const std::vector<Given>& tasks) {
     PlannedTask& task = plan.tasks.emplace_back();
     task.memory_policy = given.policy;
     task.device_rank = given.rank;
-    if (given.beside == 0) continue;
-    task.co_run = CoRun{.wcet = Duration(given.beside), .idle = {}};
+    if (given.co_running == 0) continue;
+    task.co_run = CoRun{.wcet = Duration(given.co_running), .idle = {}};
     if (given.policy != D) task.co_run->idle = Duration(given.idle);
   }
   return plan;
 }
 
-Action starts(std::uint32_t task, MemoryPolicy as, bool beside = false) {
-  return {.kind = Action::Kind::start_execution, .job = {task, 0}, .beside = beside, .as = as};
+Action starts(std::uint32_t task, MemoryPolicy as, bool co_running = false) {
+  return {.kind = Action::Kind::start_execution, .job = {task, 0}, .co_running = co_running, .as = as};
 }
 
 /// Returns the jobs started when a job of task 2, which never co-runs, ends while these wait, the most urgent first.
@@ -86,7 +86,7 @@ TEST(CoRun, StartsNothingUntilBothJobsOfAPairHaveEnded) {
   feed(scheduler, request(1, 0, 2));
   feed(scheduler, request(2, 0, 3));
   feed(scheduler, completion(0, 0));
-  EXPECT_EQ(scheduler.state().beside, (JobId{2, 0}));
+  EXPECT_EQ(scheduler.state().co_running, (JobId{2, 0}));
   EXPECT_EQ(feed(scheduler, request(2, 1, 9)), List{refuse(2, 1)}) << "its task has a job on the device";
   EXPECT_EQ(feed(scheduler, request(3, 0, 4)), List{});
   EXPECT_EQ(feed(scheduler, completion(1, 0)), List{}) << "the head has ended first";
@@ -157,8 +157,8 @@ class Model {
   };
 
   bool fits(const Given& executes, const Given& waits) const {
-    return executes.policy == D && waits.policy != D && executes.beside > 0 && waits.beside > 0 &&
-           executes.beside <= waits.idle;
+    return executes.policy == D && waits.policy != D && executes.co_running > 0 && waits.co_running > 0 &&
+           executes.co_running <= waits.idle;
   }
 
   List next() {
@@ -171,19 +171,20 @@ class Model {
     std::optional<std::uint32_t> partner;
     for (std::size_t i = queue.size() - 1; i > 0; --i) {
       const Given& other = tasks_[queue[i]];
-      if ((fits(head, other) || fits(other, head)) && (i == 1 || other.beside <= head.beside)) partner = queue[i];
+      if ((fits(head, other) || fits(other, head)) && (i == 1 || other.co_running <= head.co_running))
+        partner = queue[i];
     }
     List list{begin(queue[0], partner.has_value(), false)};
     if (partner) list.push_back(begin(*partner, true, true));
     return list;
   }
 
-  Action begin(std::uint32_t task, bool paired, bool beside) {
+  Action begin(std::uint32_t task, bool paired, bool co_running) {
     executing_.insert(task);
     const MemoryPolicy policy = tasks_[task].policy;
     return {.kind = Action::Kind::start_execution,
             .job = {task, jobs_[task].number},
-            .beside = beside,
+            .co_running = co_running,
             .as = policy != DH ? policy
                   : paired     ? H
                                : D};
@@ -198,10 +199,10 @@ std::vector<Given> random_tasks(std::mt19937_64& random, bool static_ranks) {
   constexpr MemoryPolicy policies[] = {D, D, M, H, DH};
   std::vector<Given> tasks;
   for (unsigned i = 0; i < 12; ++i) {
-    const auto beside = static_cast<std::int64_t>(random() % 8);
+    const auto co_running = static_cast<std::int64_t>(random() % 8);
     tasks.push_back({.policy = policies[random() % 5],
-                     .beside = beside,
-                     .idle = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(beside + 1)),
+                     .co_running = co_running,
+                     .idle = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(co_running + 1)),
                      .rank = static_ranks ? i : 0});
   }
   return tasks;
@@ -214,7 +215,7 @@ Event random_event(std::mt19937_64& random, const DeviceScheduler& scheduler) {
   if (random() % 8 == 0) event.kind = Kind::job_withdrawn;
   if (random() % 8 == 0) event.kind = Kind::execution_done;
   if (state.running && random() % 5 == 0) event = completion(state.running->task, state.running->number);
-  if (state.beside && random() % 5 == 0) event = completion(state.beside->task, state.beside->number);
+  if (state.co_running && random() % 5 == 0) event = completion(state.co_running->task, state.co_running->number);
   return event;
 }
 
@@ -252,7 +253,7 @@ TaskSet asked(const std::vector<Given>& tasks) {
     Task& task = set.tasks.emplace_back();
     task.memory_policy = given.policy;
     task.wcet = Wcet{.before = {}, .device = Duration(5), .after = {}};
-    if (given.beside > 0) task.wcet_beside = Duration(given.beside);
+    if (given.co_running > 0) task.co_run_wcet = Duration(given.co_running);
     if (given.policy != D) task.mapping_idle = Duration(given.idle);
   }
   return set;

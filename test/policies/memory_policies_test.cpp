@@ -79,13 +79,13 @@ TEST_F(MemoryPolicies, CountCoRunningWcetWhenTasksFormAPair) {
   tasks.device.co_run = true;
   tasks.tasks[0].deadline = 7ms + 1us;
   MeasuredPolicy& waits = known[0][2];
-  waits.wcet_beside = 4ms;
+  waits.co_run_wcet = 4ms;
   waits.mapping_idle = 3ms;
   known[1].resize(1);
-  known[1][0].wcet_beside = 3ms;
+  known[1][0].co_run_wcet = 3ms;
   EXPECT_THAT(picked(), ElementsAre(2, 0)) << "with what the second takes beside it";
   EXPECT_TRUE(chosen()->plan.co_runs());
-  waits.wcet_beside = 5ms;
+  waits.co_run_wcet = 5ms;
   EXPECT_THAT(picked(), ElementsAre(1, 0)) << "M is in no pair";
   EXPECT_TRUE(chosen()->plan.proved);
 }
@@ -93,7 +93,7 @@ TEST_F(MemoryPolicies, CountCoRunningWcetWhenTasksFormAPair) {
 TEST_F(MemoryPolicies, IgnoreCoRunningWcetOfTasksWithoutPair) {
   tasks.device.co_run = true;
   for (auto& task : known)
-    for (MeasuredPolicy& each : task) each.wcet_beside = each.policy == H ? 4ms : 9ms;
+    for (MeasuredPolicy& each : task) each.co_run_wcet = each.policy == H ? 4ms : 9ms;
   EXPECT_THAT(picked(MemoryObjective::max_slack), ElementsAre(0, 0)) << "nobody waits so long";
   EXPECT_FALSE(chosen(MemoryObjective::max_slack)->plan.co_runs());
   for (auto& task : known) task[1].mapping_idle = 9ms;

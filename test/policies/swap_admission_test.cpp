@@ -560,7 +560,7 @@ Nanos delay_of(const Reference& set, std::size_t task) {
   LargestVolumes largest;
   for (const auto& each : set.tasks) largest.add(each.chunks);
   const auto& [period, deadline, device, load, chunks] = set.tasks[task];
-  return load_delay(device, chunks, largest.beside(chunks), set.frames, set.per_chunk);
+  return load_delay(device, chunks, largest.other_than(chunks), set.frames, set.per_chunk);
 }
 
 std::vector<DemandTask> demand_tasks(const Reference& set) {

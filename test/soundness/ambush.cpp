@@ -125,8 +125,8 @@ class Rounds {
     if (part != Part::device) return taken;
     return taken + pause(taken - claim_.plan.tasks[job.task].segments * claim_.decision);
   }
-  Duration execution_beside(policies::JobId job, policies::JobId other) {
-    return portion(claim_.longest_beside(job.task, other.task), tasks_[job.task].early_percent);
+  Duration co_run_execution(policies::JobId job, policies::JobId other) {
+    return portion(claim_.longest_co_run(job.task, other.task), tasks_[job.task].early_percent);
   }
   /// Chooses the next platform stall: as soon as one is allowed, when all tasks are released, or at random.
   std::optional<simulator::MachineStop> stop(Instant now) {
@@ -321,8 +321,8 @@ Ambush ambush(const Claim& claim, Random& random, std::uint64_t jobs,
   options.regulated = rounds.regulated();
   if (rounds.executions())
     options.execution = [&](policies::JobId job, Part part) { return rounds.execution(job, part); };
-  options.execution_beside = [&](policies::JobId job, policies::JobId other) {
-    return rounds.execution_beside(job, other);
+  options.co_run_execution = [&](policies::JobId job, policies::JobId other) {
+    return rounds.co_run_execution(job, other);
   };
   if (rounds.early()) {
     options.transfer = [&](const policies::Action&, Duration planned) { return rounds.transfer(planned); };

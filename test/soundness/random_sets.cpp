@@ -379,9 +379,9 @@ WholeSet random_co_running(Random& random, Order order) {
     constexpr MemoryPolicy policies[] = {MemoryPolicy::managed, MemoryPolicy::host, MemoryPolicy::switching};
     task.memory_policy =
         chance(random, waiting) ? policies[static_cast<std::size_t>(draw(random, 0, 2))] : MemoryPolicy::device;
-    task.wcet_beside = task.wcet->device + task.wcet->device * draw(random, 0, slower) / 100;
+    task.co_run_wcet = task.wcet->device + task.wcet->device * draw(random, 0, slower) / 100;
     if (task.memory_policy != MemoryPolicy::device)
-      task.mapping_idle = chance(random, 60) ? *task.wcet_beside : *task.wcet_beside * draw(random, 0, 100) / 100;
+      task.mapping_idle = chance(random, 60) ? *task.co_run_wcet : *task.co_run_wcet * draw(random, 0, 100) / 100;
   }
   return set;
 }

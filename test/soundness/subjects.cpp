@@ -292,7 +292,7 @@ void add_machine(Claim& claim, const ResolvedSet& set) {
       planned.co_run->wcet += dispatched;
       if (planned.co_run->idle) *planned.co_run->idle += dispatched; // this keeps the pairs as they are
     }
-    claim.beside.push_back(planned.co_run);
+    claim.co_runs.push_back(planned.co_run);
     claim.tasks.tasks[i].wcet = wcet;
   }
   if (claim.plan.swap) {
@@ -547,7 +547,7 @@ Subject uncharged(const std::string& name, Order order, Cores cores, const Error
 }
 
 /// Returns a subject whose analysis omits the cost of co-running for tasks for which `left_out` holds.
-Subject uncharged_beside(const std::string& name, Order order, const std::function<bool(const CoRun&)>& left_out) {
+Subject uncharged_co_run(const std::string& name, Order order, const std::function<bool(const CoRun&)>& left_out) {
   return uncharged(
       name, [order](Random& random) { return random_co_running(random, order); },
       [left_out](Seen& seen) {
@@ -655,8 +655,8 @@ Subject broken_stages(const std::string& name, Order order, const test::Faults& 
 } // namespace
 
 /// If the jobs cannot overlap completely, the execution that does not fit into the waiting time adds to the time.
-Duration Claim::longest_beside(std::size_t task, std::size_t other) const {
-  const CoRun &own = *beside[task], &theirs = *beside[other];
+Duration Claim::longest_co_run(std::size_t task, std::size_t other) const {
+  const CoRun &own = *co_runs[task], &theirs = *co_runs[other];
   if (policies::may_pair(own, theirs)) return own.wcet;
   if (own.idle.has_value() == theirs.idle.has_value()) return own.wcet + theirs.wcet;
   return own.wcet + (own.idle ? theirs.wcet - *own.idle : own.wcet - *theirs.idle);
@@ -828,9 +828,9 @@ std::vector<Subject> broken_tests() {
       uncharged("reserved static: each task has its core for itself", fixed, Cores::reserved, nobody_else),
       uncharged("reserved edf: the engine never pauses", edf, Cores::reserved,
                 [](Seen& seen) { seen.named.set.device_delay = 0; }),
-      uncharged_beside("co-run edf: beside others as alone", edf, [](const CoRun&) { return true; }),
-      uncharged_beside("co-run static: what executes is free", fixed, [](const CoRun& task) { return !task.idle; }),
-      uncharged_beside("co-run edf: what waits is free", edf, [](const CoRun& task) { return task.idle.has_value(); }),
+      uncharged_co_run("co-run edf: beside others as alone", edf, [](const CoRun&) { return true; }),
+      uncharged_co_run("co-run static: what executes is free", fixed, [](const CoRun& task) { return !task.idle; }),
+      uncharged_co_run("co-run edf: what waits is free", edf, [](const CoRun& task) { return task.idle.has_value(); }),
       deceived("co-run edf: partners that do not fit", edf,
                [](CoRun& task) {
                  if (task.idle) task.idle = Duration::max();

@@ -27,9 +27,9 @@ struct Claim : simulator::Claim {
   std::vector<Traffic> traffic; // by task
   std::vector<simulator::InterferenceTask> interference;
   /// The co-running times of each task's jobs on the machine. The plan contains the scheduler's assumptions.
-  std::vector<std::optional<CoRun>> beside;
+  std::vector<std::optional<CoRun>> co_runs;
   /// Returns the longest time that the device part of `task` takes while one of `other` executes.
-  [[nodiscard]] Duration longest_beside(std::size_t task, std::size_t other) const;
+  [[nodiscard]] Duration longest_co_run(std::size_t task, std::size_t other) const;
   /// The compute engine may pause for this time once, and for a ninth of its execution time without `decision`.
   Duration pause{0};
   Duration decision{0};

@@ -76,7 +76,7 @@ void of_action(const Record& r, Values& v) {
        n(a.transfer.task),
        n(a.transfer.slot),
        n(a.transfer.frame),
-       a.beside ? 1 : 0,
+       a.co_running ? 1 : 0,
        static_cast<std::int64_t>(a.as),
        n(a.segment),
        n(a.committed)};

@@ -71,7 +71,7 @@ in_order() {
   python3 -c "
 import json
 scan, add = json.load(open('pairs.json'))['tasks']
-print(0 < add['wcet_beside_ns'] < scan['mapping_idle_ns'] < scan['wcet_beside_ns'], add['mapping_idle_ns'] is None)"
+print(0 < add['co_run_wcet_ns'] < scan['mapping_idle_ns'] < scan['co_run_wcet_ns'], add['mapping_idle_ns'] is None)"
 }
 for _ in 1 2 3 4 5; do # a busy machine only adds to what a job takes
   expect 0 ' beside +waits$' "$rtexec" profile pairs.toml --jobs 10 --json pairs.json

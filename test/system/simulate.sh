@@ -66,7 +66,7 @@ expect 2 'trace' "$rtexec" simulate "$hole" --trace trace
 # A job under D executes while one under M waits for pages: named by check, seen in the picture, and replayed.
 {
   printf '[executive]\nduration="300ms"\n[device]\nco_run=true\n'
-  added() { printf '[[task]]\nname="%s"\nworkload="vector-add"\nsize=1000\nmemory_policy="%s"\nperiod="%s"\nwcet="%s"\nwcet_beside="%s"\n' "$@"; }
+  added() { printf '[[task]]\nname="%s"\nworkload="vector-add"\nsize=1000\nmemory_policy="%s"\nperiod="%s"\nwcet="%s"\nco_run_wcet="%s"\n' "$@"; }
   added first D 50ms 5ms 16ms
   added scan M 60ms 9ms 20ms; printf 'mapping_idle="15ms"\n'
   added add D 70ms 5ms 6ms
@@ -74,7 +74,7 @@ expect 2 'trace' "$rtexec" simulate "$hole" --trace trace
 expect '0 5' 'add .D, 6.00 ms. beside scan .M, 20.0 ms, of which 15.0 ms waiting for pages' "$rtexec" check pairs.toml --explain --json pairs.json
 expect '0 5' '^Co-running: add beside scan$' "$rtexec" check pairs.toml
 sed 's/mapping_idle=.*/mapping_idle="1ms"/' pairs.toml > apart.toml
-expect '0 5' '^Co-running: no pair: the shortest wcet_beside under D is 6.00 ms .add., and the' "$rtexec" check apart.toml
+expect '0 5' '^Co-running: no pair: the shortest co_run_wcet under D is 6.00 ms .add., and the' "$rtexec" check apart.toml
 expect '0 5' 'mapping_idle of others 1.00 ms .scan.$' "$rtexec" check apart.toml
 sed 's/memory_policy=.*/memory_policy="D"/; /mapping_idle/d' pairs.toml > copied.toml
 expect '0 5' 'M, H or D/H has a mapping_idle' "$rtexec" check copied.toml

@@ -102,7 +102,7 @@ Script pair(bool co_run) {
   for (const std::uint32_t each : {0U, 1U}) script.release({each, 0}, 0, 0);
   for (const std::uint32_t each : {0U, 1U}) script.ready({each, 0}, 5, 5);
   script.add(RecordKind::scheduler_action, 10).action = {
-      .kind = policies::Action::Kind::start_execution, .job = {1, 0}, .transfer = {}, .beside = co_run};
+      .kind = policies::Action::Kind::start_execution, .job = {1, 0}, .transfer = {}, .co_running = co_run};
   for (const std::uint32_t each : {0U, 1U}) script.begin({each, 0}, 10);
   script.end({1, 0}, 40);
   script.end({0, 0}, 60);

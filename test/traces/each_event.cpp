@@ -95,7 +95,7 @@ void emit_scheduling() {
     scheduler_action(sequence, {.kind = kind,
                                 .job = job,
                                 .transfer = moved,
-                                .beside = true,
+                                .co_running = true,
                                 .as = MemoryPolicy::host,
                                 .segment = 4,
                                 .committed = 2});

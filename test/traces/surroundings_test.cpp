@@ -107,9 +107,9 @@ TEST(Interference, GroupsExecutionsByConcurrentCopies) {
   script.move(true, {1, 0}, {1, 1, 1}, 3 * step - 10, 3 * step + 10);   // both
   script.move(false, {1, 0}, {0, 1, 1}, 3 * step + 1, 3 * step + 20);
   const auto analysis = script.analyze();
-  EXPECT_EQ(counts(of(analysis, 0, device, Factor::beside)),
+  EXPECT_EQ(counts(of(analysis, 0, device, Factor::concurrent)),
             (Counts{{"nothing", 1}, {"copies in", 1}, {"copies out", 1}, {"copies both ways", 1}}));
-  EXPECT_EQ(counts(of(analysis, 0, after, Factor::beside)), (Counts{{"nothing", 3}, {"copies out", 1}}));
+  EXPECT_EQ(counts(of(analysis, 0, after, Factor::concurrent)), (Counts{{"nothing", 3}, {"copies out", 1}}));
 }
 
 TEST(Interference, ReportsDeviceActivityConcurrentWithCpuPart) {
@@ -117,8 +117,8 @@ TEST(Interference, ReportsDeviceActivityConcurrentWithCpuPart) {
   script.run({0, 0}, 0, 5, 100, 1);
   script.run({1, 0}, 50, 10, 100, 60);
   const auto analysis = script.analyze();
-  EXPECT_EQ(counts(of(analysis, 1, before, Factor::beside)), (Counts{{"the device", 1}}));
-  EXPECT_EQ(counts(of(analysis, 0, before, Factor::beside)), (Counts{{"nothing", 1}}));
+  EXPECT_EQ(counts(of(analysis, 1, before, Factor::concurrent)), (Counts{{"the device", 1}}));
+  EXPECT_EQ(counts(of(analysis, 0, before, Factor::concurrent)), (Counts{{"nothing", 1}}));
 }
 
 TEST(Interference, GroupsExecutionsByTheLastSampledClock) {

@@ -106,10 +106,10 @@ struct Distribution {
 
 /// Circumstances of an execution of a part that may shorten or lengthen the execution.
 enum class Factor : std::uint8_t {
-  pause,     // time since the previous execution of this part ended
-  neighbour, // the part of any task that ended last before this execution, on the same core or on the device
-  beside,    // work at the same time: of the copy engines and, for CPU parts, of the device
-  clock,     // last observed clock of the execution's core or of the device
+  pause,      // time since the previous execution of this part ended
+  neighbour,  // the part of any task that ended last before this execution, on the same core or on the device
+  concurrent, // work at the same time: of the copy engines and, for CPU parts, of the device
+  clock,      // last observed clock of the execution's core or of the device
 };
 constexpr std::size_t factors = 4;
 [[nodiscard]] std::string_view name(Factor factor); // "pause", ...

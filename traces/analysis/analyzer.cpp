@@ -131,7 +131,7 @@ void Analyzer::take(const Record& record) {
   case RecordKind::swap_out_end: return end_transfer(record, Direction::out);
   case RecordKind::scheduler_input: decision_ = record.input; return see_memory(decision_.now);
   case RecordKind::scheduler_action:
-    if (record.action.beside) beside_ = record.action.job;
+    if (record.action.co_running) co_running_ = record.action.job;
     if (record.action.kind == policies::Action::Kind::start_execution) see_start(record.action.job);
     return expect_transfer(record.action);
   case RecordKind::throttle_begin:
@@ -230,7 +230,7 @@ void Analyzer::open_execution(const Record& record) {
   // Keeps open at most as many executions as may co-run with this execution. Older executions have ended, but their
   // ends were not recorded
   executions.forget_open(setup_.co_runs() ? 1 : 0);
-  executions.open({.of = urgency(record.job), .executed = {}, .beside = beside_ == record.job}, record.at);
+  executions.open({.of = urgency(record.job), .executed = {}, .co_running = co_running_ == record.job}, record.at);
 }
 
 Analyzer::DevicePart* Analyzer::part_on_device(JobId job) {
@@ -280,7 +280,7 @@ void Analyzer::note_segment(const DevicePart& part, Instant end) {
 }
 
 void Analyzer::end_stretch(const History<Execution>::Entry& interval) {
-  const std::size_t device = lane_of(GanttLane::Kind::device, interval.what.beside ? 1 : 0);
+  const std::size_t device = lane_of(GanttLane::Kind::device, interval.what.co_running ? 1 : 0);
   const JobId job = interval.what.of.job;
   const Duration passed = interval.end - interval.begin;
   count(device, passed, passed);
@@ -369,7 +369,7 @@ void Analyzer::miss(const Record& record) {
 void Analyzer::forget_unanswered(TaskStatistics& task, bool cut_off) {
   if (!task.open) return;
   leave_core(*task.open, to_);
-  task.beside_loss += affected(task.open_written, written_);
+  task.losses_meanwhile += affected(task.open_written, written_);
   // The executive lets a running execution end; the simulator aborts the execution
   const bool withdrawn = ended_ && (setup_.simulated || !task.open->device_begin || task.left_between);
   ++((cut_off || withdrawn) && !task.contradicted ? task.unfinished : task.unknown);
@@ -378,7 +378,7 @@ void Analyzer::forget_unanswered(TaskStatistics& task, bool cut_off) {
 
 void Analyzer::conclude(TaskStatistics& task, JobOutcome outcome, Instant end, Instant written) {
   const JobProgress job = *task.open;
-  task.beside_loss += affected(task.open_written, written);
+  task.losses_meanwhile += affected(task.open_written, written);
   const bool completed = outcome == JobOutcome::in_time || outcome == JobOutcome::late;
   const bool contradicted = task.contradicted || (completed && !in_order(job, end));
   task.forget_open();
@@ -523,7 +523,7 @@ Analysis Analyzer::finish(const ReadSummary& read) {
     analysis.tasks.back().contents = contents_of(task.setup());
     for (const Part part : {Part::before, Part::device, Part::after})
       analysis.tasks.back().stages[static_cast<std::size_t>(part)].factors = surroundings_->factors_of(i, part);
-    analysis.tasks.back().invalid = why_invalid(analysis.tasks.back(), task.beside_loss, stream_missing_);
+    analysis.tasks.back().invalid = why_invalid(analysis.tasks.back(), task.losses_meanwhile, stream_missing_);
   }
   finish_resources(analysis, recorded);
   finish_chains(analysis);

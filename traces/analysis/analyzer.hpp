@@ -126,8 +126,8 @@ class Analyzer final : public RecordHandler {
   std::vector<std::optional<Communication>> chained_; // by task; absent: the task belongs to no chain
   std::optional<Surroundings> surroundings_;
   std::optional<Replay> replay_;
-  policies::Event decision_{};            // input of the last decision
-  std::optional<policies::JobId> beside_; // the job that was started last to co-run with another job
+  policies::Event decision_{};                // input of the last decision
+  std::optional<policies::JobId> co_running_; // the job that was started last to co-run with another job
   std::array<std::deque<PendingTransfer>, 2> pending_;
   std::array<std::optional<Urgency>, 2> transfer_for_; // the job of the last transfer, by Direction
   std::vector<Loss> losses_;

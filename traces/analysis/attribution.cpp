@@ -15,7 +15,7 @@ Where where_of(Direction direction) { return direction == Direction::in ? Where:
 /// the first condition counts.
 enum Rank : std::uint64_t {
   executes,
-  executes_beside,
+  executes_co_running,
   own_in,
   own_out,
   engine_busy,
@@ -141,7 +141,7 @@ void Attribution::wait_for_device(const JobProgress& job, Instant until) {
     const Urgency& other = execution.what.of;
     if (other.job == job.urgency.job) return;
     const Cause cause = other < job.urgency ? Cause::queueing : Cause::blocking_execution;
-    cover_.add(execution.begin, execution.end, execution.what.beside ? executes_beside : executes,
+    cover_.add(execution.begin, execution.end, execution.what.co_running ? executes_co_running : executes,
                {cause, Where::execution, other.job});
   });
   for (const Direction direction : {Direction::in, Direction::out}) add_transfers(job, direction, until);

@@ -66,10 +66,11 @@ std::vector<Breach> breaches(const Analysis& analysis) {
   return found;
 }
 
-std::string why_invalid(const TaskAnalysis& task, std::uint64_t beside_loss, bool stream_missing) {
+std::string why_invalid(const TaskAnalysis& task, std::uint64_t losses_meanwhile, bool stream_missing) {
   std::string why;
   if (stream_missing) why = "the events of a core are missing";
-  else if (beside_loss > 0) why = "events were lost while " + std::to_string(beside_loss) + " of its jobs ran";
+  else if (losses_meanwhile > 0)
+    why = "events were lost while " + std::to_string(losses_meanwhile) + " of its jobs ran";
   if (task.unknown > 0)
     why += (why.empty() ? "" : "; ") + std::string("events of ") + std::to_string(task.unknown) +
            " of its jobs are missing or inconsistent";

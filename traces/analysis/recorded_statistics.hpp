@@ -48,7 +48,7 @@ class TaskStatistics {
   std::uint64_t unknown = 0, unfinished = 0;
   std::uint64_t dropped_results = 0; // results that the outputs of the task refused
   Duration longest_segment{0};
-  std::uint64_t beside_loss = 0; // number of jobs during which events were lost
+  std::uint64_t losses_meanwhile = 0; // number of jobs during which events were lost
 
   /// Starts `open`, the task's next job, which was released.
   void release(policies::JobId job, Instant nominal, Instant actual, Instant deadline);

@@ -171,7 +171,7 @@ void Replay::take_action(const Record& record) {
 /// Adds the expected starts on the engine: one for the action's segment, and one for each segment committed after it.
 void Replay::expect_start(const Action& action) {
   if (!released_ || !on_engine(action.kind)) return;
-  Engine& engine = action.beside ? beside_ : this->engine(action.kind);
+  Engine& engine = action.co_running ? secondary_compute_ : this->engine(action.kind);
   if (engine.failed == action.job) return; // later orders of a failed job do not begin
   for (std::uint32_t behind = 0; behind <= action.committed; ++behind) {
     engine.ordered.push_back(action);
@@ -183,11 +183,11 @@ void Replay::expect_start(const Action& action) {
 /// Returns the engine of an action. For an execution, returns the second compute engine (`beside_`) if that engine has
 /// work of `job`, otherwise the first compute engine.
 Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
-  const bool beside =
-      kind == Action::Kind::start_execution && ((!beside_.ordered.empty() && beside_.ordered.front().job == job) ||
-                                                (beside_.under_way && beside_.under_way->job == job) ||
-                                                (!beside_.ended.empty() && beside_.ended.front().job == job));
-  return beside ? beside_ : engine(kind);
+  const bool co_running = kind == Action::Kind::start_execution &&
+                          ((!secondary_compute_.ordered.empty() && secondary_compute_.ordered.front().job == job) ||
+                           (secondary_compute_.under_way && secondary_compute_.under_way->job == job) ||
+                           (!secondary_compute_.ended.empty() && secondary_compute_.ended.front().job == job));
+  return co_running ? secondary_compute_ : engine(kind);
 }
 
 /// Checks an input of the core: the thread or engine that caused the input must have recorded an equal event.
@@ -284,7 +284,7 @@ ReplayAnalysis Replay::finish(bool whole, bool lost) {
   if (whole && !over() && requested_)
     differ("the request of " + text(requested_->job) + " is recorded, but did not reach the scheduler");
   if (whole && !over())
-    for (const Engine* engine : {&engines_[0], &engines_[1], &engines_[2], &beside_}) {
+    for (const Engine* engine : {&engines_[0], &engines_[1], &engines_[2], &secondary_compute_}) {
       if (!engine->ended.empty())
         differ("'" + text(engine->ended.front()) + "' is recorded by its engine, but did not reach the scheduler");
       else if (engine->under_way && !cut_off_) differ("the end of '" + text(*engine->under_way) + "' is not recorded");
@@ -326,7 +326,7 @@ std::string Replay::text(const Action& action) const {
   if (of_transfer(action.kind))
     result += " slot " + std::to_string(action.transfer.slot) + " of " + task(action.transfer.task) + " in frame " +
               std::to_string(action.transfer.frame) + " for";
-  if (action.beside) result += " beside";
+  if (action.co_running) result += " beside";
   result += " " + text(action.job);
   if (action.segment > 0) result += " from segment " + std::to_string(action.segment);
   if (action.committed > 0) result += " and " + std::to_string(action.committed) + " behind it";

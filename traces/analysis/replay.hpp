@@ -70,7 +70,7 @@ class Replay {
   /// True after the warm-up, of which only decisions are recorded; true from the start if there is no warm-up
   bool released_ = false;
   std::array<Engine, 3> engines_; // execution, copy in, copy out
-  Engine beside_;                 // the second compute engine, for executions that co-run with another execution
+  Engine secondary_compute_;      // the second compute engine, for executions that co-run with another execution
   /// By task: the number of a job that has ended its first part but has not requested the device yet, and the end of
   /// that part
   std::map<std::uint32_t, std::pair<std::uint64_t, Instant>> ready_;

@@ -27,7 +27,7 @@ std::string pause_name(std::uint32_t doublings) {
   return doublings == 0 ? "below " + limit(0) : limit(doublings - 1) + " to " + limit(doublings);
 }
 
-std::string beside_name(std::uint32_t bits) {
+std::string name_of_concurrent(std::uint32_t bits) {
   const std::string copies = (bits & copies_in) && (bits & copies_out) ? "copies both ways"
                              : bits & copies_in                        ? "copies in"
                              : bits & copies_out                       ? "copies out"
@@ -42,7 +42,7 @@ template <class What> bool any_during(const History<What>& history, Instant begi
   return found;
 }
 
-std::uint32_t beside(const PartExecution& execution, const Timeline& timeline) {
+std::uint32_t concurrent(const PartExecution& execution, const Timeline& timeline) {
   const auto copied = [&](Direction direction) {
     return any_during(timeline.engine(direction).transfers, execution.begin, execution.end);
   };
@@ -101,7 +101,7 @@ void Surroundings::note_end(const PartExecution& execution) {
 Surroundings::Keys Surroundings::keys_of(const PartExecution& execution, const Timeline& timeline) {
   const auto last = account(execution.job.task, execution.part).last_end;
   return {last ? std::optional(doubling_class(execution.begin - *last)) : std::nullopt, neighbour_of(execution),
-          beside(execution, timeline),
+          concurrent(execution, timeline),
           execution.part == Part::device ? clocks_.of_device() : clocks_.of_core(execution.core)};
 }
 
@@ -111,8 +111,8 @@ Surroundings::Key Surroundings::neighbour_of(const PartExecution& execution) con
   const auto last = on_device                        ? last_on_device_
                     : on_core == last_on_core_.end() ? std::nullopt
                                                      : std::optional(on_core->second);
-  const bool may_be_beside = on_device && setup_.co_runs();
-  if (last && last->at > execution.begin && !may_be_beside) return preempted;
+  const bool may_co_run = on_device && setup_.co_runs();
+  if (last && last->at > execution.begin && !may_co_run) return preempted;
   if (!last || execution.begin - last->at > idle) return nobody;
   return first_neighbour + last->task * static_cast<Key>(parts) + static_cast<Key>(last->part);
 }
@@ -153,7 +153,7 @@ std::string Surroundings::group_name(Factor factor, Key key) const {
   if (key == others) return "others";
   switch (factor) {
   case Factor::pause: return pause_name(key);
-  case Factor::beside: return beside_name(key);
+  case Factor::concurrent: return name_of_concurrent(key);
   case Factor::clock: return Clocks::name(key);
   case Factor::neighbour: break;
   }

@@ -38,7 +38,7 @@ struct Execution {
   Urgency of;
   /// Executed time in all intervals of the job; set in the job's last interval, after that interval's end
   std::optional<Duration> executed;
-  bool beside = false; // true if the job was started to co-run with another execution
+  bool co_running = false; // true if the job was started to co-run with another execution
 };
 
 struct ChunkTransfer {

@@ -79,7 +79,7 @@ void GanttRecorder::in_use(Instant at, bool more) {
 GanttRecorder::Bar GanttRecorder::bar_of(Bar::Kind kind, const Open& open, Instant end) const {
   const std::uint32_t lane = kind == Bar::Kind::response ? open.job.task
                              : kind == Bar::Kind::device || kind == Bar::Kind::preempted
-                                 ? device_ + (open.beside ? 1 : 0)
+                                 ? device_ + (open.co_running ? 1 : 0)
                                  : device_ + (kind == Bar::Kind::swap_in ? 1 : 2);
   return {.kind = kind, .lane = lane, .job = open.job, .owner = open.owner, .begin = open.since, .end = end};
 }
@@ -106,8 +106,8 @@ void GanttRecorder::see(const Step& step) {
     if (left_[task]) add(bar_of(Bar::Kind::preempted, *std::exchange(left_[task], {}), step.now));
     [[fallthrough]];
   case Step::Kind::execution_start: {
-    const bool beside = executions_[0].has_value();
-    executions_[beside] = Open{.job = step.job, .since = step.now, .owner = task, .beside = beside};
+    const bool co_running = executions_[0].has_value();
+    executions_[co_running] = Open{.job = step.job, .since = step.now, .owner = task, .co_running = co_running};
     return;
   }
   case Step::Kind::preemption:

@@ -35,7 +35,7 @@ class GanttRecorder {
     Instant since{};
     std::uint32_t owner = 0; // the task of the job; for a copy, the task whose memory is copied
     bool device_done = false;
-    bool beside = false; // true: another execution runs at the same time
+    bool co_running = false; // true: another execution runs at the same time
   };
 
   void name_lanes();

@@ -43,7 +43,7 @@ Scenario as_asked(const ScenarioOptions& options, const PlannedSet& planned, Dur
   const auto execution = execution_of(options.execution);
   if (execution.uniform) {
     scenario.run.execution = simulator::uniform_executions(planned.plan, execution.least, seed);
-    scenario.run.execution_beside = simulator::uniform_executions_beside(planned.plan, execution.least, seed);
+    scenario.run.co_run_execution = simulator::uniform_co_run_executions(planned.plan, execution.least, seed);
   }
   if (execution.record.empty()) return scenario;
   auto recorded = simulator::read_executions(execution.record, scenario.tasks);

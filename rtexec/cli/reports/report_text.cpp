@@ -162,7 +162,7 @@ void print_pairs(std::ostream& out, const Plan& plan) {
   const std::vector<policies::TaskPair> pairs = policies::pairs(plan);
   if (pairs.empty()) return;
   out << "Pairs that execute concurrently when both wait (each is charged with the longer of its wcet and "
-         "wcet_beside):\n";
+         "co_run_wcet):\n";
   for (const policies::TaskPair& pair : pairs) {
     const PlannedTask &executes = plan.tasks[pair.executes], &waits = plan.tasks[pair.waits];
     out << "  " << executes.name << " (" << spelling(executes.memory_policy) << ", " << readable(executes.co_run->wcet)

@@ -263,20 +263,20 @@ std::string nearest(const Nearest& found, const std::string& of, const std::stri
   return found ? of + readable(found->first) + " (" + found->second + ")" : unknown;
 }
 
-/// Returns the reason why no two tasks can co-run: "the shortest wcet_beside under D is 5.00 ms (add), and the
+/// Returns the reason why no two tasks can co-run: "the shortest co_run_wcet under D is 5.00 ms (add), and the
 /// longest mapping_idle of others 2.00 ms (scan)".
 std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
   Nearest executes, waits;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
-    if (!task.wcet_beside) continue;
+    if (!task.co_run_wcet) continue;
     if (!config::waits_for_pages(plan.tasks[i].memory_policy)) {
-      if (!executes || *task.wcet_beside < executes->first) executes = {*task.wcet_beside, task.name};
+      if (!executes || *task.co_run_wcet < executes->first) executes = {*task.co_run_wcet, task.name};
     } else if (const Duration idle = task.mapping_idle.value_or(Duration(0)); !waits || idle > waits->first) {
       waits = {idle, task.name};
     }
   }
-  return nearest(executes, "the shortest wcet_beside under D is ", "no task under D has a wcet_beside") + ", and " +
+  return nearest(executes, "the shortest co_run_wcet under D is ", "no task under D has a co_run_wcet") + ", and " +
          nearest(waits, "the longest mapping_idle of others ", "no task under M, H or D/H has a mapping_idle");
 }
 
@@ -385,7 +385,7 @@ std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEn
 
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries) {
   const bool pairs =
-      std::ranges::any_of(entries, [](const ProfileEntry& each) { return each.wcet_beside.has_value(); });
+      std::ranges::any_of(entries, [](const ProfileEntry& each) { return each.co_run_wcet.has_value(); });
   std::vector<std::string> header{"measured", "jobs", "first part", "device", "last part", "exceeded"};
   if (pairs) header.insert(header.end(), {"beside", "waits"});
   report::Table table(std::move(header));
@@ -394,7 +394,7 @@ void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries)
     std::vector<std::string> row{measured_name(entry, entries),      std::to_string(entry.samples),
                                  measured_wcet(entry, Part::before), measured_wcet(entry, Part::device),
                                  measured_wcet(entry, Part::after),  exceedance(entry)};
-    if (pairs) row.insert(row.end(), {shown(entry.wcet_beside), shown(entry.mapping_idle)});
+    if (pairs) row.insert(row.end(), {shown(entry.co_run_wcet), shown(entry.mapping_idle)});
     table.add(std::move(row));
   }
   table.print(out);
@@ -402,7 +402,7 @@ void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries)
                 std::string("WCET: the WCETs of the parts. x2.0: 2.0 times the longest measured time; m: from a model "
                             "of the distribution's tail; (N pieces): sum of the longest times of N groups of layers. "
                             "exceeded: maximum share of jobs above the WCET; unknown: too few jobs were measured") +
-                    (pairs ? ". beside: WCET on the device with a concurrent job of another task (wcet_beside); waits: "
+                    (pairs ? ". beside: WCET on the device with a concurrent job of another task (co_run_wcet); waits: "
                              "its minimum time waiting for pages (mapping_idle)"
                            : ""));
 }

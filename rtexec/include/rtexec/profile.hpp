@@ -84,9 +84,9 @@ struct ProfileEntry {
     return part == Part::before ? before : part == Part::device ? device : after;
   }
   MeasuredLayers layers{};
-  /// The measured values of Task::wcet_beside and Task::mapping_idle. Absent if no job co-ran with a job of another
+  /// The measured values of Task::co_run_wcet and Task::mapping_idle. Absent if no job co-ran with a job of another
   /// task during the measurement.
-  std::optional<Duration> wcet_beside{}, mapping_idle{};
+  std::optional<Duration> co_run_wcet{}, mapping_idle{};
   std::vector<std::string>
       tuning; // the choices of the workload on the profile's device, as Workload::tune() returned them
   /// The requirements that the machine refused during the measurement (Report::degraded). On a machine that fulfils

@@ -126,8 +126,8 @@ struct Task {
   std::optional<Wcet> wcet;
   /// The maximum length of the device part while another job co-runs (DeviceOptions::co_run). Absent: the task's jobs
   /// never co-run.
-  std::optional<Duration> wcet_beside;
-  /// The part of `wcet_beside` in which the device part only waits for pages of memory. For tasks under managed memory
+  std::optional<Duration> co_run_wcet;
+  /// The part of `co_run_wcet` in which the device part only waits for pages of memory. For tasks under managed memory
   /// (M) or mapped host memory (H). A co-running job under device memory (D) executes during these waits.
   std::optional<Duration> mapping_idle;
   /// The maximum number of segments of the device part. 1: the device part is not cut. Absent: the plan cuts the device

@@ -243,7 +243,8 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
       memory_(memory),
       options_(options),
       compute_{.engine = device.engine(hal::EngineKind::compute)},
-      beside_(options.co_run.empty() ? nullptr : new Compute{device.engine(hal::EngineKind::secondary_compute)}),
+      secondary_compute_(options.co_run.empty() ? nullptr
+                                                : new Compute{device.engine(hal::EngineKind::secondary_compute)}),
       in_{.engine = device.engine(hal::EngineKind::copy_in), .works = {}},
       out_{.engine = device.engine(hal::EngineKind::copy_out), .works = {}} {
   for (std::size_t task = 0; task < clients.size(); ++task) {
@@ -258,7 +259,8 @@ DeviceDriver::DeviceDriver(policies::DeviceScheduler scheduler, hal::Device& dev
   requests_.reserve(clients.size());
   for (std::size_t task = 0; task < options_.co_run.size(); ++task)
     for (const MemoryPolicy policy : options_.co_run[task])
-      for (Compute* engine : {beside_.get(), &compute_}) channels_[task]->warm_ups.emplace_back(policy, engine);
+      for (Compute* engine : {secondary_compute_.get(), &compute_})
+        channels_[task]->warm_ups.emplace_back(policy, engine);
   for (Direction* direction : {&in_, &out_})
     for (std::size_t i = 0; i < works_per_direction; ++i) {
       direction->works.push_back(std::make_unique<TransferWork>());
@@ -279,7 +281,7 @@ void DeviceDriver::watch(Heartbeat& heartbeat) const {
     heartbeat.watch(name, [&progress](Instant now) { return progress.progress(now); });
   };
   add("the compute engine", compute_.progress);
-  if (beside_) add("the second compute engine", beside_->progress);
+  if (secondary_compute_) add("the second compute engine", secondary_compute_->progress);
   add("the copy-in engine", in_.progress);
   add("the copy-out engine", out_.progress);
 }
@@ -322,7 +324,7 @@ void DeviceDriver::cancel_all() noexcept {
   for (;;) {
     const std::uint32_t seen = wake_.value();
     const bool stopping = stopping_.load(std::memory_order_acquire);
-    for (Event end; take_end(&compute_, end) || take_end(beside_.get(), end);)
+    for (Event end; take_end(&compute_, end) || take_end(secondary_compute_.get(), end);)
       if (TaskChannel& channel = *channels_[end.job.task];
           end.kind == Event::Kind::segment_done ? leaves(channel, end) : channel.warms_up)
         not_executed(channel, Errc::cancelled);
@@ -336,20 +338,20 @@ void DeviceDriver::cancel_all() noexcept {
   }
   for (hal::Engine* engine : {&compute_.engine, &in_.engine, &out_.engine})
     engine->call([]() noexcept { return Status(); });
-  if (beside_) beside_->engine.call([]() noexcept { return Status(); });
+  if (secondary_compute_) secondary_compute_->engine.call([]() noexcept { return Status(); });
 }
 
 bool DeviceDriver::step() noexcept {
   // The event of an execution's end is read from its queue first, and passed to the scheduler core last. Therefore the
   // choice of the next job considers all requests that were made before this end.
-  Event end, end_beside;
-  const bool ended = take_end(&compute_, end), ended_beside = take_end(beside_.get(), end_beside);
-  bool any = ended || ended_beside;
+  Event end, secondary_end;
+  const bool ended = take_end(&compute_, end), secondary_ended = take_end(secondary_compute_.get(), secondary_end);
+  bool any = ended || secondary_ended;
   while (take_events()) any = true;
   any = take_transfers(in_) || any;
   any = take_transfers(out_) || any;
   if (ended) decide_end(end);
-  if (ended_beside) decide_end(end_beside);
+  if (secondary_ended) decide_end(secondary_end);
   if (options_.background_copy && scheduler_.state().running) {
     background_copy(in_);
     background_copy(out_);
@@ -381,7 +383,7 @@ void DeviceDriver::decide_end(const Event& end) noexcept {
 
 bool DeviceDriver::executes(std::uint32_t task) const noexcept {
   const auto& state = scheduler_.state();
-  return (state.running && state.running->task == task) || (state.beside && state.beside->task == task);
+  return (state.running && state.running->task == task) || (state.co_running && state.co_running->task == task);
 }
 
 /// Passes events to the scheduler core: first the withdrawals of each task up to its next request, then the requests of
@@ -433,7 +435,7 @@ void DeviceDriver::decide(const Event& event) noexcept {
   traces::scheduler_input(sequence, event);
   const auto actions = scheduler_.on(event);
   const auto concurrency =
-      std::ranges::any_of(actions, &Action::beside) ? hal::Concurrency::concurrent : hal::Concurrency::alone;
+      std::ranges::any_of(actions, &Action::co_running) ? hal::Concurrency::concurrent : hal::Concurrency::alone;
   for (const Action& action : actions) {
     traces::scheduler_action(sequence, action);
     // The scheduler core refuses a withdrawal if the job's device part has already ended. This is no error.
@@ -485,7 +487,7 @@ void DeviceDriver::start(TaskChannel& channel, const Action& action, hal::Concur
     channel.executing = action.job;
     channel.as = action.as;
     channel.concurrency = concurrency;
-    channel.on = action.beside ? beside_.get() : &compute_;
+    channel.on = action.co_running ? secondary_compute_.get() : &compute_;
     channel.done = channel.launched = 0;
     channel.submitted.store(0, std::memory_order_relaxed);
   }

@@ -171,7 +171,7 @@ class DeviceDriver {
   /// The requests of one call of take_events(). The capacity is reserved in advance.
   std::vector<policies::Event> requests_;
   Compute compute_;
-  std::unique_ptr<Compute> beside_; // null: jobs never co-run
+  std::unique_ptr<Compute> secondary_compute_; // null: jobs never co-run
   Direction in_, out_;
   std::uint64_t decisions_ = 0; // number of decisions of the scheduler core
   Errc last_transfer_error_ = Errc::io_error;

@@ -30,7 +30,7 @@ Unexpected<Error> mapping_failed(const hal::Device& device, std::size_t slot, Er
 }
 
 /// Returns a callback that calls `work`. `work` must outlive the callback.
-template <class Work> hal::Beside beside(const Work& work) noexcept {
+template <class Work> hal::DuringCopy during(const Work& work) noexcept {
   return {[](void* self) noexcept -> Status { return (*static_cast<const Work*>(self))(); }, const_cast<Work*>(&work)};
 }
 
@@ -276,7 +276,7 @@ Expected<Bytes, Errc> DeviceMemory::load(const policies::Transfer& transfer) noe
   SlotPlace& place = places_[number(transfer)];
   hold(transfer);
   const auto mapping = [&]() noexcept { return map_loaded(transfer); };
-  const Status outcome = fill(transfer, beside(mapping));
+  const Status outcome = fill(transfer, during(mapping));
   if (outcome) return increment(loads_), device_.chunk_size();
   place.holds.reset();
   static_cast<void>(unmap(place));
@@ -299,9 +299,9 @@ Status DeviceMemory::map_loaded(const policies::Transfer& transfer) noexcept {
   return map(places_[number(transfer)], frames_[transfer.frame]);
 }
 
-Status DeviceMemory::fill(const policies::Transfer& transfer, hal::Beside beside) noexcept {
+Status DeviceMemory::fill(const policies::Transfer& transfer, hal::DuringCopy during) noexcept {
   std::byte* const window = device_.window(frames_[transfer.frame]);
-  if (const Status loaded = store_->load(number(transfer), window, beside); !loaded || !options_.verify) return loaded;
+  if (const Status loaded = store_->load(number(transfer), window, during); !loaded || !options_.verify) return loaded;
   hal::Digest found;
   if (const Status known = device_.digest(window, device_.chunk_size(), found); !known) return known;
   return found == digests_[number(transfer)] ? Status() : Unexpected(Errc::corrupted);
@@ -329,7 +329,7 @@ Status DeviceMemory::save_contents(SlotPlace& place, std::size_t number, bool& c
   copied = !options_.skip_unchanged || torn_[number] || digest != digests_[number];
   if (!copied) return unmap(place);
   const auto unmapping = [&]() noexcept { return unmap(place); };
-  const Status saved = store_->save(number, window, beside(unmapping));
+  const Status saved = store_->save(number, window, during(unmapping));
   torn_[number] = !saved;
   if (saved) digests_[number] = digest;
   return saved;

@@ -157,7 +157,7 @@ class DeviceMemory {
   [[nodiscard]] Status map_loaded(const policies::Transfer& transfer) noexcept;
   void hold(const policies::Transfer& transfer) noexcept;
   [[nodiscard]] Spare spare(bool out) const noexcept;
-  [[nodiscard]] Status fill(const policies::Transfer& transfer, hal::Beside beside) noexcept;
+  [[nodiscard]] Status fill(const policies::Transfer& transfer, hal::DuringCopy during) noexcept;
   [[nodiscard]] Status save_contents(SlotPlace& place, std::size_t number, bool& copied) noexcept;
   [[nodiscard]] bool keeps_digests() const noexcept { return options_.skip_unchanged || options_.verify; }
 

@@ -164,8 +164,8 @@ class Placer {
   /// Places the second compute engine on the core of the first compute engine, with the same priority. The second
   /// engine executes while the first engine waits.
   void share_compute_core() {
-    placement_.beside = settings("beside", compute_core_, engine_priority, std::nullopt);
-    placement_.beside->stack = placement_.compute.stack;
+    placement_.secondary_compute = settings("beside", compute_core_, engine_priority, std::nullopt);
+    placement_.secondary_compute->stack = placement_.compute.stack;
     if (policy_ == ThreadPolicy::deadline)
       lacks("second compute engine", "it has no reservation: the plan has none for two concurrent jobs",
             "Set threads = \"fifo\" in [executive], or co_run = false in [device].");

@@ -23,7 +23,7 @@ struct Placement {
   /// With SCHED_DEADLINE: cpusets that isolate the reservations of each core.
   std::unique_ptr<hal::CpusetPartition> partition;
   hal::ThreadSettings scheduler, compute, copy_in, copy_out;
-  std::optional<hal::ThreadSettings> beside;            // settings of the second compute engine; present if jobs co-run
+  std::optional<hal::ThreadSettings> secondary_compute; // settings of the second compute engine; present if jobs co-run
   std::vector<hal::ThreadSettings> release, completion; // settings of the tasks' threads, by task
   std::vector<Requirement> needs;
 };

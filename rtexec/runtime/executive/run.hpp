@@ -77,7 +77,9 @@ class Run {
   Result<> prepare_engines();
   [[nodiscard]] std::vector<hal::EngineKind> compute_engines() const;
   /// True if copy engines copy continuously while jobs execute, so that executions are measured with concurrent copies.
-  [[nodiscard]] bool background_copies() const { return setup_.copy_beside && (plan_.swap || set_.measures_streams); }
+  [[nodiscard]] bool background_copies() const {
+    return setup_.background_copies && (plan_.swap || set_.measures_streams);
+  }
   Result<> fill_device();
   void place_links();
   Result<std::unique_ptr<hal::BackingStore>> open_store(hal::Device& device, std::size_t chunks) const;

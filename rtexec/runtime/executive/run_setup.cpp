@@ -130,9 +130,9 @@ Result<> Run::fit_out_device(const Placement& placement) {
   std::vector<std::pair<hal::EngineKind, hal::ThreadSettings>> engines{{hal::EngineKind::compute, placement.compute},
                                                                        {hal::EngineKind::copy_in, placement.copy_in},
                                                                        {hal::EngineKind::copy_out, placement.copy_out}};
-  if (placement.beside) {
-    if (const auto started = device_->start_beside(); !started) return started;
-    engines.emplace_back(hal::EngineKind::secondary_compute, *placement.beside);
+  if (placement.secondary_compute) {
+    if (const auto started = device_->start_secondary_compute(); !started) return started;
+    engines.emplace_back(hal::EngineKind::secondary_compute, *placement.secondary_compute);
   }
   for (const auto& [kind, settings] : engines) {
     hal::Engine& engine = device_->engine(kind);

@@ -369,7 +369,8 @@ json to_json(const ProfileEntry& entry) {
                  {"tuning", entry.tuning},
                  {"wcet", to_json(entry.wcet)},
                  {"observed", to_json(entry.observed)},
-                 {"wcet_beside_ns", nullable(entry.wcet_beside)},
+                 {"co_run_wcet_ns", nullable(entry.co_run_wcet)},
+                 {"wcet_beside_ns", nullable(entry.co_run_wcet)}, // the previous release's name
                  {"mapping_idle_ns", nullable(entry.mapping_idle)},
                  {"method", json::object()},
                  {"exceedance", json::object()}};

@@ -74,7 +74,7 @@ std::span<const JobRecord> MeasuredRun::of_task(std::size_t task) const { return
 
 MeasuredRun measured_run(TaskSet tasks, Setup setup, const Enough& enough, const Watch& watch) {
   setup.force = true;
-  setup.copy_beside = true;
+  setup.background_copies = true;
   setup.exclusive = true;
   setup.whatever_inputs = true;
   setup.record_jobs = records_for(tasks, enough);

@@ -53,12 +53,12 @@ TaskSet paired(TaskSet tasks, const MeasuredPair& pair, std::span<const Wcet> ob
   for (Task& task : tasks.tasks) {
     task.period = task.deadline = period;
     task.offset = behind_the_holder;
-    task.wcet_beside.reset();
+    task.co_run_wcet.reset();
     task.mapping_idle.reset();
   }
   Task &d = tasks.tasks[computing], &w = tasks.tasks[waiting];
   // With equal times, the two jobs form a pair whichever job requests the device first
-  d.wcet_beside = w.wcet_beside = w.mapping_idle = std::max(d.wcet->device, w.wcet->device);
+  d.co_run_wcet = w.co_run_wcet = w.mapping_idle = std::max(d.wcet->device, w.wcet->device);
   tasks.tasks.push_back(holder(tasks, holds, period));
   tasks.device.co_run = true;
   return tasks;
@@ -76,7 +76,7 @@ bool mostly_concurrent(std::span<const JobRecord> jobs) {
   return 2 * static_cast<std::size_t>(std::ranges::count_if(jobs, &JobRecord::concurrent)) >= jobs.size();
 }
 
-void add(MeasuredBeside& to, std::span<const JobRecord> jobs) {
+void add(MeasuredCoRun& to, std::span<const JobRecord> jobs) {
   for (const JobRecord& job : jobs) {
     if (!job.concurrent || job.failure) continue;
     to.executions.add(job.executed.device);
@@ -127,7 +127,7 @@ Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup se
 
 } // namespace
 
-void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, const MeasuredPair& pair,
+void measure_pair(std::vector<MeasuredCoRun>& measured, const TaskSet& tasks, const MeasuredPair& pair,
                   std::span<const Wcet> observed, const std::function<Setup()>& make_setup, const Enough& enough,
                   const Watch& watch) {
   constexpr int max_runs = 4, longer = 4;
@@ -144,11 +144,11 @@ std::size_t runs_of_pairs(const TaskSet& tasks, bool across) {
   return pairs + (pairs > 0 || (across && std::ranges::any_of(tasks.tasks, waits_on_device)) ? 1 : 0);
 }
 
-std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
-                                          const std::optional<ResidentTimes>& resident,
-                                          const std::function<Setup()>& make_setup, const Enough& enough,
-                                          const Watch& watch, bool across) {
-  std::vector<MeasuredBeside> measured(tasks.tasks.size());
+std::vector<MeasuredCoRun> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
+                                         const std::optional<ResidentTimes>& resident,
+                                         const std::function<Setup()>& make_setup, const Enough& enough,
+                                         const Watch& watch, bool across) {
+  std::vector<MeasuredCoRun> measured(tasks.tasks.size());
   if (runs_of_pairs(tasks, across) == 0) return measured;
   for (const MeasuredPair& pair : pairs_of(tasks))
     measure_pair(measured, tasks, pair, observed, make_setup, enough, watch);

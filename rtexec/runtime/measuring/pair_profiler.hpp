@@ -23,7 +23,7 @@
 namespace rtexec::executive {
 
 /// The measurements of one co-running task. Empty if the task is in no pair.
-struct MeasuredBeside {
+struct MeasuredCoRun {
   traces::SampleSeries executions; // device parts that co-ran with another job
   Duration longest{0};
   /// The shortest time for which a device part waited for pages. Absent: the task is under memory policy D (device
@@ -45,7 +45,7 @@ struct MeasuredPair {
 /// without co-running, with the known WCETs. `observed` holds the longest parts of each task in these measurements.
 /// `enough` is the criterion for the end of the run. If fewer than half of the jobs co-ran, because their first CPU
 /// parts took longer than expected, repeats the run up to three times. Throws the errors of measured_run().
-void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, const MeasuredPair& pair,
+void measure_pair(std::vector<MeasuredCoRun>& measured, const TaskSet& tasks, const MeasuredPair& pair,
                   std::span<const Wcet> observed, const std::function<Setup()>& make_setup, const Enough& enough,
                   const Watch& watch);
 
@@ -58,9 +58,9 @@ void measure_pair(std::vector<MeasuredBeside>& measured, const TaskSet& tasks, c
 /// execution time minus its time in `resident`. If it is absent, as on the host device, the wait is the time in which
 /// the part's thread has no core. Returns the results by task. For `across` see runs_of_pairs(); for the other
 /// parameters see measure_pair().
-[[nodiscard]] std::vector<MeasuredBeside> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
-                                                        const std::optional<ResidentTimes>& resident,
-                                                        const std::function<Setup()>& make_setup, const Enough& enough,
-                                                        const Watch& watch, bool across = false);
+[[nodiscard]] std::vector<MeasuredCoRun> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
+                                                       const std::optional<ResidentTimes>& resident,
+                                                       const std::function<Setup()>& make_setup, const Enough& enough,
+                                                       const Watch& watch, bool across = false);
 
 } // namespace rtexec::executive

@@ -76,7 +76,7 @@ TaskSet measured_at(TaskSet set, std::span<const Duration> periods, const Tuned&
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {
     Task& task = set.tasks[i];
     if (!task.wcet) task.wcet = Wcet{.before = {}, .device = Duration(tuned.use_device[i] ? 1 : 0), .after = {}};
-    task.wcet_beside.reset();
+    task.co_run_wcet.reset();
     task.mapping_idle.reset();
     task.period = task.deadline = std::max(periods[i], sum(*task.wcet));
     task.offset = Duration(0);
@@ -308,12 +308,12 @@ class Runs {
     if (asked_.dense.jobs > 0) seen.push_back(run(dense, asked_.dense, {.interference = true}));
     if (asked_.layers.jobs > 0)
       static_cast<void>(run(dense, asked_.layers, {.interference = true, .layer_times = &layers}));
-    if (pair_runs_ > 0) measure_beside();
+    if (pair_runs_ > 0) measure_co_runs();
   }
 
   std::vector<MeasuredRun> seen;
   std::vector<LayerTimes> layers;     // by task
-  std::vector<MeasuredBeside> beside; // by task; empty: jobs never co-run
+  std::vector<MeasuredCoRun> co_runs; // by task; empty: jobs never co-run
 
  private:
   /// Conditions of a run: the members of Setup with the same names.
@@ -336,7 +336,7 @@ class Runs {
     return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), across_);
   }
 
-  void measure_beside() {
+  void measure_co_runs() {
     std::vector<Wcet> observed(tasks_.tasks.size());
     for (const MeasuredRun& run : seen)
       for (std::size_t i = 0; i < observed.size(); ++i)
@@ -349,7 +349,7 @@ class Runs {
       return setup;
     };
     const TaskSet alone = measured_at(tasks_, own_periods(tasks_), tuned_);
-    beside =
+    co_runs =
         measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, std::ref(progress_), across_);
   }
 
@@ -419,11 +419,11 @@ void add(ProfileEntry& entry, const Runs& runs, std::size_t task, const traces::
 }
 
 /// Adds the WCET of co-running device parts to the entry. This WCET is derived like the WCET of parts that ran alone.
-void add_beside(ProfileEntry& entry, const MeasuredBeside& measured, const traces::WcetOptions& options) {
+void add_co_run(ProfileEntry& entry, const MeasuredCoRun& measured, const traces::WcetOptions& options) {
   if (measured.longest > Duration(0)) {
-    ProfileEntry beside;
-    traces::add_executions(beside, Part::device, measured.executions, measured.longest, options);
-    entry.wcet_beside = std::max({beside.wcet.device, entry.wcet_beside.value_or(Duration(0)), entry.wcet.device});
+    ProfileEntry co_run;
+    traces::add_executions(co_run, Part::device, measured.executions, measured.longest, options);
+    entry.co_run_wcet = std::max({co_run.wcet.device, entry.co_run_wcet.value_or(Duration(0)), entry.wcet.device});
   }
   if (measured.idle) entry.mapping_idle = std::min(*measured.idle, entry.mapping_idle.value_or(*measured.idle));
 }
@@ -483,7 +483,7 @@ void add(Profile& profile, const Profile& before, const TaskSet& tasks, const Ru
     entry.margin = options.margin;
     entry.tuning = tuned.tunings.at(entry.task);
     add(entry, runs, i, wcet_options(tasks, options));
-    if (!runs.beside.empty()) add_beside(entry, runs.beside[i], wcet_options(tasks, options));
+    if (!runs.co_runs.empty()) add_co_run(entry, runs.co_runs[i], wcet_options(tasks, options));
   }
   profile.unfed = unfed(runs.seen);
 }
@@ -551,7 +551,7 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
     const ProfileEntry* const entry = measured_entry(profile, task);
     observed.push_back(entry != nullptr ? entry->observed : *task.wcet);
   }
-  std::vector<MeasuredBeside> beside(observed.size());
+  std::vector<MeasuredCoRun> co_runs(observed.size());
   const auto tuned_setup = [&] {
     Setup setup = must(make_setup());
     setup.tunings = tunings_of(crossing.tasks, profile);
@@ -559,7 +559,7 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
     return setup;
   };
   const auto done = caught([&] {
-    measure_pair(beside, tasks, crossing.pair, observed, tuned_setup, enough, std::ref(progress));
+    measure_pair(co_runs, tasks, crossing.pair, observed, tuned_setup, enough, std::ref(progress));
     return true;
   });
   const Task &d = tasks.tasks[crossing.pair.computing], &w = tasks.tasks[crossing.pair.waiting];
@@ -570,7 +570,7 @@ bool measure(Profile& profile, const Crossing& crossing, const ProfileOptions& o
     return false;
   }
   for (const std::size_t task : {crossing.pair.computing, crossing.pair.waiting})
-    add_beside(*measured_entry(profile, tasks.tasks[task]), beside[task], wcet_options(crossing.tasks, options));
+    add_co_run(*measured_entry(profile, tasks.tasks[task]), co_runs[task], wcet_options(crossing.tasks, options));
   return true;
 }
 
@@ -591,7 +591,7 @@ void measure(Profile& profile, std::vector<Crossing> crossings, const ProfileOpt
   for (const Crossing& each : crossings)
     if (!measure(profile, each, options, enough, make_setup, tuned, progress))
       alone.push_back(entry(each, each.pair.computing));
-  for (ProfileEntry* const each : alone) each->wcet_beside.reset();
+  for (ProfileEntry* const each : alone) each->co_run_wcet.reset();
 }
 
 Profile measured(const TaskSet& tasks, const ProfileOptions& options, const ProfileObserver& observer,

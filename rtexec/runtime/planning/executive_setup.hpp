@@ -48,7 +48,7 @@ struct Setup : ExecutiveSetup {
   OpenStore open_store;
   /// True to copy continuously in both directions while a job executes, if the plan swaps. Executions are then measured
   /// with concurrent copies.
-  bool copy_beside = false;
+  bool background_copies = false;
   /// True to run interference load on the cores of the set (interference_load.hpp) during measurements. The
   /// interference load is not started if memory bandwidth budgets are in force, because it would use up the budgets.
   bool interference = false;

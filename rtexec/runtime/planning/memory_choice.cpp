@@ -41,7 +41,7 @@ MemoryDemand memory_with_links(const LoadedSet& set, std::size_t index, const Wo
 MeasuredPolicy measured_of(Task task, MemoryPolicy policy, const MemoryDemand& memory, const ProfileEntry* entry) {
   task.memory_policy = policy;
   if (!task.wcet) fill(task, *entry);
-  return {policy, memory, *task.wcet, task.wcet_beside, task.mapping_idle};
+  return {policy, memory, *task.wcet, task.co_run_wcet, task.mapping_idle};
 }
 
 /// Adds the profile's measurement of the task at `index` under `policy`, with a workload made for that policy. Adds

@@ -22,10 +22,10 @@ unsigned feeder_of(const Board& board) {
 /// Sets core and priority of the compute engines' threads. Both threads get the same core, as in the executive. Returns
 /// false if the threads have no real-time priority. Threads of a device that computes on the core never get real-time
 /// priority: they never sleep, so that the kernel would throttle them.
-bool configure(hal::Device& device, unsigned core, bool beside) {
+bool configure(hal::Device& device, unsigned core, bool secondary_compute) {
   bool real_time = !device.capabilities().computes_on_core;
   for (const auto kind : {hal::EngineKind::compute, hal::EngineKind::secondary_compute}) {
-    if (kind == hal::EngineKind::secondary_compute && !beside) continue;
+    if (kind == hal::EngineKind::secondary_compute && !secondary_compute) continue;
     hal::ThreadSettings settings{
         .name = "measured", .core = core, .fifo_priority = executive::engine_priority, .reservation = {}};
     real_time = real_time && device.engine(kind).configure(settings);
@@ -38,7 +38,7 @@ bool configure(hal::Device& device, unsigned core, bool beside) {
 
 } // namespace
 
-Result<MeasuredDevice> measured_device(const Board& board, bool beside) {
+Result<MeasuredDevice> measured_device(const Board& board, bool secondary_compute) {
   return caught([&] {
     const unsigned feeder = feeder_of(board);
     MeasuredDevice measured{.claim = must(hal::CoreClaim::take(std::span(&feeder, 1))),
@@ -49,8 +49,8 @@ Result<MeasuredDevice> measured_device(const Board& board, bool beside) {
     measured.where =
         (board.computes_on_core() ? core + ", which is the device" : measured.device->name() + ", fed by " + core) +
         " (" + hal::machine_name() + ")";
-    if (beside) must(measured.device->start_beside());
-    if (!configure(*measured.device, feeder, beside))
+    if (secondary_compute) must(measured.device->start_secondary_compute());
+    if (!configure(*measured.device, feeder, secondary_compute))
       measured.notes.emplace_back("device parts run without real-time priority");
     return measured;
   });

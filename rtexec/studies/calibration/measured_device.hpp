@@ -23,7 +23,7 @@ struct MeasuredDevice {
 
 /// Opens the device. `beside`: true to set up its second compute engine, too. Returns refused if another run has
 /// claimed the core, or if the machine does not have the device.
-[[nodiscard]] Result<MeasuredDevice> measured_device(const Board& board, bool beside);
+[[nodiscard]] Result<MeasuredDevice> measured_device(const Board& board, bool secondary_compute);
 
 /// Returns an error for work that an engine of the device ended with `code`. The text says that `what` failed, and adds
 /// the device's own explanation.

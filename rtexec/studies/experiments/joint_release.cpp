@@ -43,7 +43,7 @@ std::span<const Start> JointRelease::on(const Event& event) {
   starts_.clear();
   for (const Action& action : scheduler_.on(event))
     if (action.kind == Action::Kind::start_execution)
-      starts_.push_back({.task = action.job.task, .beside = action.beside});
+      starts_.push_back({.task = action.job.task, .co_running = action.co_running});
   for (Start& each : starts_) each.paired = starts_.size() > 1;
   return starts_;
 }

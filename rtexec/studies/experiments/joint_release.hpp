@@ -21,9 +21,9 @@ class JointRelease {
   explicit JointRelease(std::span<const MemoryCase> set);
 
   struct Start {
-    std::size_t task = 0; // the index of the task in the set
-    bool beside = false;  // true if it runs on the second compute engine
-    bool paired = false;  // true if it starts together with another task
+    std::size_t task = 0;    // the index of the task in the set
+    bool co_running = false; // true if it runs on the second compute engine
+    bool paired = false;     // true if it starts together with another task
     friend bool operator==(const Start&, const Start&) = default;
   };
   /// Releases all tasks. Returns the tasks to start first, or an empty span if there is no task. The span is valid

@@ -62,7 +62,7 @@ class JointRun {
 
   void start(std::span<const JointRelease::Start> starts) noexcept {
     if (starts.size() > 1) ++round_.pairs;
-    for (const auto& [task, beside, paired] : starts) {
+    for (const auto& [task, secondary_compute, paired] : starts) {
       jobs_[task].concurrency = paired ? hal::Concurrency::concurrent : hal::Concurrency::alone;
       const hal::Work work{.run = [](void* job) noexcept { return static_cast<Job*>(job)->execute(); },
                            .done =
@@ -72,7 +72,8 @@ class JointRun {
                                },
                            .context = &jobs_[task]};
       // An engine has at most one job at a time, so its queue is never full
-      (void)device_.engine(beside ? hal::EngineKind::secondary_compute : hal::EngineKind::compute).submit(work);
+      (void)device_.engine(secondary_compute ? hal::EngineKind::secondary_compute : hal::EngineKind::compute)
+          .submit(work);
     }
   }
 

@@ -31,7 +31,7 @@ Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom)
     : claim_(claim), random_(random), freedom_(std::move(freedom)) {
   Limits limits{.periods = {},
                 .wcets = {},
-                .beside = {},
+                .co_running = {},
                 .on_grid = kept_grids(claim.tasks),
                 .release_latency = claim.release_latency,
                 .platform_stall = claim.platform_stall,
@@ -42,7 +42,7 @@ Adversary::Adversary(const Claim& claim, Random& random, Freedom freedom)
     limits.wcets.push_back(*task.wcet);
   }
   for (const PlannedTask& task : claim.plan.tasks)
-    limits.beside.push_back(task.co_run ? task.co_run->wcet : Duration(0));
+    limits.co_running.push_back(task.co_run ? task.co_run->wcet : Duration(0));
   limits_ = std::make_shared<const Limits>(std::move(limits));
   if (freedom_.horizon == Duration{0}) freedom_.horizon = Duration(longest_ * 4);
 }
@@ -217,8 +217,8 @@ Options Adversary::options_of(std::shared_ptr<const Pattern> pattern) const {
   options.execution = [limits = limits_, choice](JobId job, Part part) {
     return of(limits->wcets[job.task], part) * choice(job).parts[static_cast<std::size_t>(part)] / 100;
   };
-  options.execution_beside = [limits = limits_, choice](JobId job, JobId) {
-    return limits->beside[job.task] * choice(job).parts[static_cast<std::size_t>(Part::device)] / 100;
+  options.co_run_execution = [limits = limits_, choice](JobId job, JobId) {
+    return limits->co_running[job.task] * choice(job).parts[static_cast<std::size_t>(Part::device)] / 100;
   };
   options.release_latency = [limits = limits_, choice](JobId job) {
     return limits->release_latency * choice(job).latency / 100;

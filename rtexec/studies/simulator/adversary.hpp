@@ -94,8 +94,8 @@ class Adversary {
   struct Limits {
     std::vector<Duration> periods;
     std::vector<Wcet> wcets;
-    std::vector<Duration> beside; // by task: the WCET of the device part while another job co-runs
-    std::vector<bool> on_grid;    // by task: true if its releases must stay on its grid
+    std::vector<Duration> co_running; // by task: the WCET of the device part while another job co-runs
+    std::vector<bool> on_grid;        // by task: true if its releases must stay on its grid
     Duration release_latency{0};
     Duration platform_stall{0}, between{0};
   };

@@ -36,7 +36,7 @@ void Recorder::watch(Options& options) {
     if (took > of(wcet, part)) ++of(watched.above_wcet, part);
     return took;
   };
-  options.execution_beside = [this, execution = std::move(options.execution_beside)](policies::JobId job,
+  options.co_run_execution = [this, execution = std::move(options.co_run_execution)](policies::JobId job,
                                                                                      policies::JobId other) {
     const Duration wcet = plan_.tasks[job.task].co_run->wcet;
     const Duration took = execution ? execution(job, other) : wcet;

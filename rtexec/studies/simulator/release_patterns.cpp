@@ -138,7 +138,7 @@ ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t s
   };
 }
 
-ExecutionBeside uniform_executions_beside(const Plan& plan, double least, std::uint64_t seed) {
+CoRunExecution uniform_co_run_executions(const Plan& plan, double least, std::uint64_t seed) {
   std::vector<Duration> longest;
   for (const PlannedTask& task : plan.tasks) longest.push_back(task.co_run ? task.co_run->wcet : Duration(0));
   return [longest = std::move(longest), least, seed](JobId job, JobId) {

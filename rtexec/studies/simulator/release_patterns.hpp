@@ -17,7 +17,7 @@ namespace rtexec::simulator {
 
 using NextRelease = decltype(Options::release);
 using ExecutionTime = decltype(Options::execution);
-using ExecutionBeside = decltype(Options::execution_beside);
+using CoRunExecution = decltype(Options::co_run_execution);
 
 /// Returns a pattern with the releases that tasks list (Task::releases). A task without listed releases is released on
 /// its grid. Returns an empty function if no task lists releases.
@@ -34,7 +34,7 @@ using ExecutionBeside = decltype(Options::execution_beside);
 /// Returns a pattern in which each part takes a random time, evenly distributed between `least` (0 to 1) times its
 /// WCET and its WCET.
 [[nodiscard]] ExecutionTime uniform_executions(const Plan& plan, double least, std::uint64_t seed);
-[[nodiscard]] ExecutionBeside uniform_executions_beside(const Plan& plan, double least, std::uint64_t seed);
+[[nodiscard]] CoRunExecution uniform_co_run_executions(const Plan& plan, double least, std::uint64_t seed);
 
 /// Recorded execution times of jobs on the device, by task, in the order of the jobs. No list is empty.
 using RecordedExecutions = std::vector<std::vector<Duration>>;

@@ -154,10 +154,10 @@ class Simulation {
     return takes;
   }
 
-  Duration begin_part_beside(std::uint32_t task, JobId other) {
+  Duration begin_co_running_part(std::uint32_t task, JobId other) {
     ++outcome_.tasks[task].paired;
     const Duration wcet = plan_.tasks[task].co_run->wcet;
-    const Duration takes = options_.execution_beside ? options_.execution_beside(id(task), other) : wcet;
+    const Duration takes = options_.co_run_execution ? options_.co_run_execution(id(task), other) : wcet;
     runs_[task].part_exceeds = takes > wcet;
     return takes;
   }
@@ -558,15 +558,16 @@ class Simulation {
   void start_device_part(const Action& action) {
     const std::uint32_t task = action.job.task;
     TaskRun& run = runs_[task];
-    OnDevice& part = on_device_[action.beside ? 1 : 0];
+    OnDevice& part = on_device_[action.co_running ? 1 : 0];
     part.launched = action.segment + action.committed + 1;
     if (part.ends_at != never) return; // this segment waits for the end of the executing segment
     part.task = task;
     part.segment = action.segment;
     const auto& state = scheduler_.state();
     if (action.segment == 0)
-      run.device_part = !state.beside ? begin_part(task, Part::device)
-                                      : begin_part_beside(task, action.beside ? *state.running : *state.beside);
+      run.device_part = !state.co_running
+                            ? begin_part(task, Part::device)
+                            : begin_co_running_part(task, action.co_running ? *state.running : *state.co_running);
     const bool goes_on = std::exchange(run.phase, Phase::device) == Phase::device;
     if (!goes_on) observe(action.segment == 0 ? Step::Kind::execution_start : Step::Kind::resumption, task);
     begin_segment(part);

@@ -100,7 +100,7 @@ struct Options {
   bool stop_at_miss = false;
   std::function<Duration(policies::JobId, Part)> execution;
   /// Returns the time of a job's device part if job `other` of another task co-runs
-  std::function<Duration(policies::JobId, policies::JobId other)> execution_beside{};
+  std::function<Duration(policies::JobId, policies::JobId other)> co_run_execution{};
   /// Returns the task's next release, at `earliest` or later. Returns nullopt if the release is not known yet; the
   /// simulator then calls again after the next event. Not called for tasks that other tasks release
   std::function<std::optional<Instant>(std::uint32_t task, Instant earliest)> release;

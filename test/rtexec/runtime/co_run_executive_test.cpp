@@ -89,7 +89,7 @@ Task paged(const std::string& name, MemoryPolicy policy, Duration deadline) {
   const bool idles = policy != MemoryPolicy::device;
   task.wcet =
       Wcet{.before = 1ms, .device = (policy == MemoryPolicy::managed ? waits : 0ms) + computes + 4ms, .after = 1ms};
-  task.wcet_beside = idles ? 60ms : 25ms;
+  task.co_run_wcet = idles ? 60ms : 25ms;
   if (idles) task.mapping_idle = waits;
   return task;
 }
@@ -103,7 +103,7 @@ struct Pair {
     set.device.co_run = co_run;
     for (Task& task : set.tasks) task.offset = 2ms;
     set.tasks[2].offset = 0ms;
-    set.tasks[2].wcet_beside.reset();
+    set.tasks[2].co_run_wcet.reset();
     for (const Task& task : set.tasks) {
       auto workload = std::make_unique<Paged>(seen);
       workload->policy = task.memory_policy;
@@ -259,7 +259,7 @@ struct MeasuredPair {
     EXPECT_EQ(executive::runs_of_pairs(pair.set), 3u) << "two under D with one, and alone";
     pair.set.device.co_run = false;
     for (Task& task : pair.set.tasks) {
-      task.wcet_beside.reset();
+      task.co_run_wcet.reset();
       task.mapping_idle.reset();
     }
     const auto make_setup = [&] {
@@ -280,7 +280,7 @@ struct MeasuredPair {
     EXPECT_EQ(pair.seen.wrong, 0);
   }
   Pair pair;
-  std::vector<executive::MeasuredBeside> tasks;
+  std::vector<executive::MeasuredCoRun> tasks;
 };
 
 TEST(CoRun, MeasuresWcetAndIdleTimeInPairs) {
@@ -341,7 +341,7 @@ TEST(CoRun, MeasuresTasksWithOpenPolicyInPairsUnderEachPolicy) {
   EXPECT_EQ(told, own + waits_alone + pairs);
   ASSERT_EQ(profile->entries.size(), 6u);
   for (const ProfileEntry& entry : profile->entries) {
-    EXPECT_TRUE(entry.wcet_beside.has_value()) << entry.task << " under " << name(entry.memory_policy);
+    EXPECT_TRUE(entry.co_run_wcet.has_value()) << entry.task << " under " << name(entry.memory_policy);
     EXPECT_EQ(entry.mapping_idle.has_value(), entry.memory_policy != MemoryPolicy::device) << entry.task;
   }
 }

@@ -474,7 +474,7 @@ class CoRunPairTest : public DeviceDriverTest {
  protected:
   void SetUp() override {
     DeviceDriverTest::SetUp();
-    ASSERT_TRUE(device_->start_beside());
+    ASSERT_TRUE(device_->start_secondary_compute());
     make_driver();
     clients_[0].takes = milliseconds(5);
     clients_[1].takes = milliseconds(20);

@@ -70,11 +70,11 @@ TEST(RunRequirements, CheckAcceptsCoRunningTaskSet) {
   executes.size = 1000;
   executes.footprint.reset();
   executes.memory_policy = MemoryPolicy::device;
-  executes.wcet_beside = 2ms;
+  executes.co_run_wcet = 2ms;
   Task waits = executes;
   waits.name = "waits";
   waits.memory_policy = MemoryPolicy::managed;
-  waits.wcet_beside = 10ms;
+  waits.co_run_wcet = 10ms;
   waits.mapping_idle = 8ms;
   set.tasks = {executes, waits};
   EXPECT_TRUE(find_needs(set));

@@ -116,15 +116,15 @@ TEST_F(ThreadPlacement, FifoPrioritiesFollowRanks) {
 
 // Admission assumes that copy engines are less urgent than all CPU parts of their core.
 TEST_F(ThreadPlacement, SecondComputeEngineSharesCoreOfFirstUnderCoRun) {
-  EXPECT_FALSE(placement(ThreadPolicy::fifo).beside);
+  EXPECT_FALSE(placement(ThreadPolicy::fifo).secondary_compute);
   plan.tasks[0].co_run = CoRun{.wcet = 1ms, .idle = {}};
   const ResolvedSet resolved = resolve(set, board_of(), this_machine());
   const Placement placed = place_threads(resolved, plan, machine);
-  ASSERT_TRUE(placed.beside);
-  EXPECT_EQ(placed.beside->name, "beside");
-  EXPECT_EQ(placed.beside->core, placed.compute.core);
-  EXPECT_EQ(placed.beside->fifo_priority, placed.compute.fifo_priority);
-  EXPECT_EQ(placed.beside->stack, placed.compute.stack);
+  ASSERT_TRUE(placed.secondary_compute);
+  EXPECT_EQ(placed.secondary_compute->name, "beside");
+  EXPECT_EQ(placed.secondary_compute->core, placed.compute.core);
+  EXPECT_EQ(placed.secondary_compute->fifo_priority, placed.compute.fifo_priority);
+  EXPECT_EQ(placed.secondary_compute->stack, placed.compute.stack);
 }
 
 TEST_F(ThreadPlacement, LowestTaskPriorityIsAboveCopyEngines) {

@@ -86,7 +86,7 @@ class PlainDevice final : public hal::Device {
   }
 
   using Device::copy;
-  Status copy(std::byte* to, const std::byte* from, Bytes size, hal::Beside beside) noexcept override {
+  Status copy(std::byte* to, const std::byte* from, Bytes size, hal::DuringCopy beside) noexcept override {
     if (fails()) return Unexpected(Errc::device_fault); // the copy does not begin
     const Status meanwhile = beside();
     const Status moved = move({to, from, size});
@@ -115,7 +115,7 @@ class PlainDevice final : public hal::Device {
   Result<> pin(std::byte*, Bytes) override { return {}; }
   Result<> unpin(std::byte*) override { return {}; }
   hal::Engine& engine(hal::EngineKind kind) override { return engines_[static_cast<std::size_t>(kind)]; }
-  Result<> start_beside() override { return fail(Errc::unsupported, "one compute engine here"); }
+  Result<> start_secondary_compute() override { return fail(Errc::unsupported, "one compute engine here"); }
   Result<Buffer> allocate(BufferKind, Bytes) override { return fail(Errc::unsupported, "no buffers here"); }
   Result<> free(const Buffer&) override { return fail(Errc::unsupported, "no buffers here"); }
   Result<hal::MemoryUse> memory_use() const override { return hal::MemoryUse{}; }

@@ -162,7 +162,7 @@ TEST(ResidentTime, ProfileDerivesIdleTimeOfGpu) {
   for (int again = 0; again < 5 && profile && profile->entries.at(1).mapping_idle < 5ms; ++again) profile = measured();
   ASSERT_EQ(test::problem(profile), "none");
   const auto &copied = profile->entries.at(0), &paged = profile->entries.at(1);
-  EXPECT_TRUE(copied.wcet_beside.has_value());
+  EXPECT_TRUE(copied.co_run_wcet.has_value());
   EXPECT_EQ(copied.mapping_idle, std::nullopt);
   ASSERT_TRUE(paged.mapping_idle.has_value());
   EXPECT_GE(*paged.mapping_idle, 5ms);

@@ -48,11 +48,11 @@ class ListeningStore final : public hal::BackingStore {
     heard_->saves.announce(chunk, window);
     inner_->begin_save(chunk, window);
   }
-  Status load(std::size_t chunk, std::byte* window, hal::Beside beside) noexcept override {
+  Status load(std::size_t chunk, std::byte* window, hal::DuringCopy beside) noexcept override {
     heard_->loads.take(chunk, window);
     return inner_->load(chunk, window, beside);
   }
-  Status save(std::size_t chunk, const std::byte* window, hal::Beside beside) noexcept override {
+  Status save(std::size_t chunk, const std::byte* window, hal::DuringCopy beside) noexcept override {
     heard_->saves.take(chunk, window);
     return inner_->save(chunk, window, beside);
   }

@@ -170,7 +170,7 @@ class StoreDouble final : public hal::BackingStore {
     return inner_->fill(chunk, contents);
   }
 
-  Status load(std::size_t chunk, std::byte* window, hal::Beside beside) noexcept override {
+  Status load(std::size_t chunk, std::byte* window, hal::DuringCopy beside) noexcept override {
     orders_->loads.fetch_add(1);
     const Instant begin = hal::now();
     Status outcome = inner_->load(chunk, window, beside);
@@ -182,7 +182,7 @@ class StoreDouble final : public hal::BackingStore {
     pass(begin, last_load_);
     return outcome;
   }
-  Status save(std::size_t chunk, const std::byte* window, hal::Beside beside) noexcept override {
+  Status save(std::size_t chunk, const std::byte* window, hal::DuringCopy beside) noexcept override {
     orders_->saves.fetch_add(1);
     const Instant begin = hal::now();
     const bool fails = StoreOrders::take(orders_->failing_saves);

@@ -218,7 +218,7 @@ TEST_P(SwapTransfers, AreReportedExcludingConcurrentExtraCopies) {
   const auto store = std::make_shared<StoreOrders>();
   executive::Setup setup = hashing.setup();
   setup.open_store = store_opener(store);
-  setup.copy_beside = true;
+  setup.background_copies = true;
   setup.observe_transfers = {
       .ended =
           [](void* self, const policies::Action& transfer, Instant begin, Instant end) noexcept {

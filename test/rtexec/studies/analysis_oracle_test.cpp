@@ -54,7 +54,7 @@ struct TrueJob {
   std::optional<Instant> released, start, ready, device_begin, device_end, after_begin, end;
   Instant segment_begin{};
   Duration on_device{0};             // in segments that have ended
-  bool beside = false;               // it executed concurrently with another
+  bool co_running = false;           // it executed concurrently with another
   std::optional<JobOutcome> outcome; // nullopt: cut off by the end of the run
   Duration before{0}, after{0};      // time for which it had its core
 };
@@ -142,7 +142,7 @@ class Truth {
     case Step::Kind::hand_on: jobs.at(id).ready = jobs.at(id).device_begin = jobs.at(id).device_end = step.now; return;
     case Step::Kind::execution_start:
       jobs.at(id).device_begin = step.now;
-      jobs.at(id).beside = !executing_.empty();
+      jobs.at(id).co_running = !executing_.empty();
       jobs.at(id).segment_begin = step.now;
       return begin_stretch(id, step.now);
     case Step::Kind::resumption: return begin_stretch(id, step.now);
@@ -424,7 +424,7 @@ void expect_use(const Truth& truth, const Analysis& analysis) {
     tasks[id.task].first += on_core;
     if (job.device_end) tasks[id.task].second += job.on_device;
     resources["core " + std::to_string(truth.run().plan.tasks[id.task].core)] += on_core;
-    resources[job.beside ? "beside" : "device"] += job.on_device;
+    resources[job.co_running ? "beside" : "device"] += job.on_device;
   }
   const auto recorded = static_cast<double>((analysis.to - analysis.from).count());
   for (std::uint32_t task = 0; task < analysis.tasks.size(); ++task) {

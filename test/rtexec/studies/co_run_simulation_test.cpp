@@ -84,7 +84,7 @@ TEST(CoRunSimulation, ExecutionTimesAreChosenPerPair) {
   Scene scene;
   scene.block();
   Options options;
-  options.execution_beside = [](JobId job, JobId other) {
+  options.co_run_execution = [](JobId job, JobId other) {
     EXPECT_EQ(job.task + other.task, 1U);
     return Duration(job.task == 0 ? 3 : 7);
   };
@@ -110,7 +110,7 @@ TEST(CoRunSimulation, PartsAreComparedWithTheirCoRunWcets) {
   Recorder recorder(scene.tasks, scene.plan);
   Options options;
   options.horizon = Duration(90);
-  options.execution_beside = [](JobId job, JobId) { return Duration(job.task == 0 ? 30 : 13); };
+  options.co_run_execution = [](JobId job, JobId) { return Duration(job.task == 0 ? 30 : 13); };
   recorder.watch(options);
   const Report report = recorder.report(simulate(scene.tasks, scene.plan, options));
   EXPECT_EQ(report.tasks[0].above_wcet.device, 0U) << "30 is what it may take beside another";

@@ -38,8 +38,8 @@ TEST(JointRelease, StartsTasksSequentiallyWithoutCoRun) {
 TEST(JointRelease, StartsFittingPairConcurrently) {
   const MemorySet set{task(H, 9ms, 5ms), task(D, 6ms), task(D, 5ms)};
   JointRelease release(set);
-  EXPECT_THAT(release.release(), ElementsAre(Start{.task = 0, .beside = false, .paired = true},
-                                             Start{.task = 2, .beside = true, .paired = true}));
+  EXPECT_THAT(release.release(), ElementsAre(Start{.task = 0, .co_running = false, .paired = true},
+                                             Start{.task = 2, .co_running = true, .paired = true}));
   EXPECT_THAT(release.ended(2), IsEmpty());
   EXPECT_THAT(release.ended(0), ElementsAre(Start{.task = 1}));
   EXPECT_THAT(release.ended(1), IsEmpty());

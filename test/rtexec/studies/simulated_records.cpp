@@ -131,7 +131,7 @@ simulator::Options random_options(Random& random, const SimulatedRun& run) {
              draw(random, 0, 130) / 100;
     };
   if (chance(random, 70))
-    options.execution_beside = [&](JobId job, JobId) {
+    options.co_run_execution = [&](JobId job, JobId) {
       return plan.tasks[job.task].co_run->wcet * draw(random, 0, 130) / 100;
     };
   if (chance(random, 50))
