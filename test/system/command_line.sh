@@ -232,6 +232,14 @@ expect 2 'this is a task set, not an ONNX model' "$rtexec" infer good.toml
 expect 2 'this is a task set, not a list of execution times: try `rtexec check good.toml`' "$rtexec" analyze good.toml
 expect 2 'this is an ONNX model, not a list of execution times' "$rtexec" analyze tiny.onnx
 
+# Each command that reads a board prints its reader's warnings once.
+sed '0,/^name = /s//hold_up = "1ms"\nname = /; /^platform_stall/d' "$OLDPWD/boards/host.toml" >renamed.toml
+sed 's#^board = .*##; 1i board = "./renamed.toml"' good.toml >renamed-set.toml
+for command in 'check renamed-set.toml' 'infer tiny.onnx --board ./renamed.toml' 'probe --board ./renamed.toml' 'config --command-line ./renamed.toml'; do
+  count=$("$rtexec" $command 2>&1 >/dev/null | grep -c 'warning: hold_up: its name is now platform_stall')
+  [ "$count" = 1 ] || { echo "$command: $count warnings of the board's reader"; bad=1; }
+done
+
 # A pipe that nobody writes to is told, and not waited for.
 mkfifo pipe.toml
 waiting=()

@@ -7,6 +7,7 @@
 #include "rtexec/studies/bringup/recorded_tree.hpp"
 #include "rtexec/studies/bringup/bringup_report.hpp"
 #include "rtexec/studies/bringup/tap_format.hpp"
+#include "rtexec/cli/options/named_board.hpp"
 #include "rtexec/cli/command/command.hpp"
 #include "rtexec/cli/terminal/progress.hpp"
 #include "rtexec/cli/command/results.hpp"
@@ -116,7 +117,7 @@ Board on_host_device(Board board) {
 }
 
 Board board_of(const BringupOptions& options, const hal::Machine& machine) {
-  return must(read_board(options.board.empty() ? hal::identify_board(machine).name : options.board));
+  return named_board(options.board.empty() ? hal::identify_board(machine).name : options.board);
 }
 
 /// Updates the progress bar while an item measures. Erases the bar before a line of TAP (Test Anything Protocol) is

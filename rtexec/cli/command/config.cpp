@@ -1,6 +1,7 @@
 #include "config/keys.hpp"
 #include "config/base/text.hpp"
 #include "hal/board/board_findings.hpp"
+#include "rtexec/cli/options/named_board.hpp"
 #include "rtexec/cli/command/command.hpp"
 #include "rtexec/cli/reports/report_text.hpp"
 
@@ -92,7 +93,7 @@ void config(const ConfigOptions& options) {
 
 void print_command_line(const ConfigOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
-  const std::string line = hal::kernel_command_line(must(read_board(options.board)));
+  const std::string line = hal::kernel_command_line(named_board(options.board));
   text_output(options.json) << line << '\n';
   must(write_json(json_file, {{"command_line", line}}));
 }

@@ -1,3 +1,4 @@
+#include "rtexec/cli/options/named_board.hpp"
 #include "rtexec/cli/command/experiment_init.hpp"
 
 #include <rtexec/board.hpp>
@@ -74,7 +75,7 @@ Setup setup_of(const ExperimentInitOptions& options) {
                        "A model of board " + options.simulate +
                            " that meets the figures which the paper prints, not a measurement"},
             .sizes = {"64KiB", "256KiB", "1MiB", "4MiB", "16MiB", "64MiB"}};
-  const Board board = must(read_board(options.board));
+  const Board board = named_board(options.board);
   Setup setup{.machine = must(study::initialisation_machine(board)),
               .model = {},
               .source = {false, "measured", {}},

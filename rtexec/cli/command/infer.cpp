@@ -1,6 +1,7 @@
 #include <rtexec/profile.hpp>
 #include "config/names.hpp"
 #include "config/base/text.hpp"
+#include "rtexec/cli/options/named_board.hpp"
 #include "rtexec/cli/command/command.hpp"
 #include "rtexec/cli/options/given_inputs.hpp"
 #include "rtexec/cli/reports/report_text.hpp"
@@ -20,6 +21,7 @@ namespace {
 using study::Inference;
 
 struct InferOptions {
+  std::string board = "host"; // by name or path
   study::InferenceOptions network;
   std::vector<std::string> inputs;
   InputTexts given;
@@ -89,9 +91,11 @@ Inference load(const InferOptions& options, std::ostream& out) {
   network.memory = spelled_as<MemoryPolicy>(options.memory);
   network.given = must(given_inputs(options.given));
   if (!options.profile.empty()) network.chosen = tuning_of(options);
-  if (!options.tune) return must(Inference::load(network, {}));
-  return must(Inference::load(
-      network, [&out](std::size_t done, std::size_t of) { out << "tuning: " << done << " of " << of << " layers\n"; }));
+  const Board board = named_board(options.board);
+  if (!options.tune) return must(Inference::load(network, board, {}));
+  return must(Inference::load(network, board, [&out](std::size_t done, std::size_t of) {
+    out << "tuning: " << done << " of " << of << " layers\n";
+  }));
 }
 
 void write(const Inference& inference, const InferOptions& options, std::ostream& out) {
@@ -177,7 +181,7 @@ void add_infer(const Command& program) {
               "Text that is passed to the inference engine of --backend")
       .needs(backend);
   command
-      .option("--board", options->network.board, "BOARD",
+      .option("--board", options->board, "BOARD",
               "Board whose device executes the network: the name of a built-in board, or the path of a board file")
       .default_shown();
   command.option("--precision", options->precision, "PRECISION", "Arithmetic of matrix products on a GPU")

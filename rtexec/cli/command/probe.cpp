@@ -3,6 +3,7 @@
 #include "hal/machine_files.hpp"
 #include "hal/open/open_device.hpp"
 #include "rtexec/studies/bringup/gpu_clocks.hpp"
+#include "rtexec/cli/options/named_board.hpp"
 #include "rtexec/cli/command/command.hpp"
 #include "rtexec/cli/options/output_needs.hpp"
 #include "rtexec/cli/reports/report_text.hpp"
@@ -127,7 +128,7 @@ std::vector<Finding> probe_counters(const Board& board) {
 std::vector<Finding> probe_board(const ProbeOptions& options, Bytes& memory) {
   const hal::Machine machine(options.root);
   const hal::KnownBoard known = hal::identify_board(machine);
-  const auto board = must(read_board(options.board.empty() ? known.name : options.board));
+  const auto board = named_board(options.board.empty() ? known.name : options.board);
   auto findings = hal::probe_board(board, machine);
   std::ranges::move(probe_counters(board), std::back_inserter(findings));
   const std::string subject = "device of board '" + board.name + "'";

@@ -4,6 +4,7 @@
 #include "config/names.hpp"
 #include "config/builtin_boards.hpp"
 #include "config/base/must.hpp"
+#include "rtexec/cli/options/named_board.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -52,7 +53,7 @@ void BoardTarget::tell(std::ostream& out, const std::string& what) const {
 BoardTarget board_target(const BoardOptions& options) {
   const std::string &name = options.board, &wanted = options.output;
   const auto builtin = config::builtin_boards();
-  const auto board = must(read_board(name));
+  const auto board = named_board(name);
   const auto known = std::ranges::find(builtin, name, &config::BuiltinBoard::name);
   const bool carried = known != builtin.end();
   const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;

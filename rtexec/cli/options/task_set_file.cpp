@@ -2,19 +2,11 @@
 
 #include "config/base/must.hpp"
 #include "config/names.hpp"
+#include "rtexec/cli/options/named_board.hpp"
 
-#include <iostream>
-#include <span>
 #include <vector>
 
 namespace rtexec::command {
-namespace {
-
-void print_warnings(std::span<const std::string> warnings) {
-  for (const std::string& warning : warnings) std::cerr << warning << '\n';
-}
-
-} // namespace
 
 void add_task_set(const Command& command, TaskSetFile& options) {
   command
@@ -32,7 +24,7 @@ void add_task_set(const Command& command, TaskSetFile& options) {
 TaskSet read(const TaskSetFile& options) {
   TaskSet set = must(read_task_set(options.file));
   print_warnings(set.warnings);
-  if (const auto board = read_board(set.board)) print_warnings(board->warnings);
+  (void)named_board(set.board); // planning reads it again, without its warnings
   if (!options.order.empty()) set.executive.order = options.order == "edf" ? Order::edf : Order::static_priority;
   for (const auto& known : spellings<SwapPolicy>())
     if (options.policy == known.text) set.swap.policy = known.value;

@@ -96,7 +96,10 @@ IsolationMachine machine_of(const IsolationOptions& options, std::function<bool(
                            .length = Duration(std::llround(options.seconds * 1e9)),
                            .going_on = std::move(going_on)};
   auto machine = isolation_machine(request);
-  if (machine) return std::move(*machine);
+  if (machine) {
+    std::ranges::copy(request.board.warnings, std::back_inserter(machine->notes));
+    return std::move(*machine);
+  }
   const auto& [code, what] = machine.error();
   if (code != Errc::refused) give_up(code, what);
   give_up(code, "experiment isolation: " + what +

@@ -82,6 +82,7 @@ MemoryExperimentSetup measured(const MemoryExperimentOptions& options) {
   MemoryMachine machine = must(memory_machine(board));
   setup.preface.push_back("Measured on " + machine.where);
   std::ranges::copy(machine.notes, std::back_inserter(setup.preface));
+  std::ranges::copy(board.warnings, std::back_inserter(setup.preface));
   setup.platform = std::move(machine.platform);
   return setup;
 }

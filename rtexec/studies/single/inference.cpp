@@ -61,10 +61,9 @@ Result<std::vector<fs::path>> files_of(Ports inputs, std::span<const std::string
 
 } // namespace
 
-Result<Inference> Inference::load(const InferenceOptions& options,
+Result<Inference> Inference::load(const InferenceOptions& options, const Board& board,
                                   const std::function<void(std::size_t done, std::size_t of)>& tuning) {
   return caught([&] {
-    const Board board = must(read_board(options.board));
     if (const std::string problem = executive::problem_of_precision(options.precision, board); !problem.empty())
       give_up(Errc::bad_input, problem);
     Task task;

@@ -20,9 +20,8 @@ namespace rtexec::study {
 
 struct InferenceOptions {
   std::string model;
-  std::string board = "host"; // name or path
-  std::string backend{};      // as Task::backend; empty: the built-in back end
-  std::string arguments{};    // arguments for a back end other than the built-in one
+  std::string backend{};   // as Task::backend; empty: the built-in back end
+  std::string arguments{}; // arguments for a back end other than the built-in one
   Precision precision = Precision::fp32;
   MemoryPolicy memory = MemoryPolicy::device;
   /// Sizes of those input dimensions that the model's file does not fix.
@@ -33,9 +32,9 @@ struct InferenceOptions {
 
 class Inference {
  public:
-  /// Loads the model. If `tuning` is set, first finds the fastest implementation of each layer, and calls `tuning` with
-  /// the progress.
-  [[nodiscard]] static Result<Inference> load(const InferenceOptions& options,
+  /// Loads the model for the device of `board`. If `tuning` is set, first finds the fastest implementation of each
+  /// layer, and calls `tuning` with the progress.
+  [[nodiscard]] static Result<Inference> load(const InferenceOptions& options, const Board& board,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
   /// Returns the workload. Its detections and classes are the results of the last job of run().

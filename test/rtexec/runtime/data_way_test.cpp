@@ -85,7 +85,7 @@ class Known {
     EXPECT_EQ(problem(tasks::write_model("yolov3-tiny", {.size = side, .classes = 3, .seed = 3}, model())), "none");
     EXPECT_EQ(problem(tasks::write_png(picture, png())), "none");
     rgb_ = picture.rgb;
-    auto alone = study::Inference::load({.model = model(), .board = board_}, {});
+    auto alone = study::Inference::load({.model = model()}, read_board(board_).value(), {});
     EXPECT_EQ(problem(alone), "none");
     const std::array<std::string, 1> files{png()};
     EXPECT_EQ(problem(alone->fetch_inputs(files, preprocessing)), "none");

@@ -126,7 +126,7 @@ class Front {
 
   /// Returns the picture with the network's own detections, as JPEG.
   [[nodiscard]] std::string expected() const {
-    auto alone = study::Inference::load({.model = model()}, {});
+    auto alone = study::Inference::load({.model = model()}, read_board("host").value(), {});
     EXPECT_EQ(problem(alone), "none");
     const std::array<std::string, 1> files{png()};
     EXPECT_EQ(problem(alone->fetch_inputs(files)), "none");
