@@ -25,7 +25,7 @@ class SporadicGate {
   void trigger(Instant at) noexcept {
     if (next_) return void(++dropped_);
     next_ = std::max(at, earliest_);
-    asked_ = at;
+    trigger_ = at;
   }
   /// Returns the instant at which the waiting trigger releases a job, or nullopt if no trigger waits.
   [[nodiscard]] std::optional<Instant> next() const noexcept { return next_; }
@@ -36,7 +36,7 @@ class SporadicGate {
     earliest_ = at + period_;
   }
   /// Returns the instant for which the trigger of the last release was requested, before any wait at the gate.
-  [[nodiscard]] Instant asked() const noexcept { return asked_; }
+  [[nodiscard]] Instant trigger_instant() const noexcept { return trigger_; }
   /// Returns the number of triggers that coalesced with a waiting trigger.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_; }
 
@@ -44,7 +44,7 @@ class SporadicGate {
   Duration period_;
   Instant earliest_ = Instant::min();
   std::optional<Instant> next_;
-  Instant asked_{}; // the instant of the trigger that waits or, if none waits, of the last release
+  Instant trigger_{}; // the instant of the trigger that waits or, if none waits, of the last release
   std::uint64_t dropped_ = 0;
 };
 

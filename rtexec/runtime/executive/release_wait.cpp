@@ -51,27 +51,26 @@ bool ReleaseWait::until(Instant when) noexcept {
   }
 }
 
-bool ReleaseWait::for_job_end() noexcept {
-  while (handshake_.outstanding()) {
+/// Waits until `done` returns true. Looks again after each signal of the job handshake.
+template <class Done> void ReleaseWait::until_true(Done done) noexcept {
+  for (;;) {
     const std::uint32_t seen = handshake_.for_release.value();
-    if (control_.stopping.load()) return false;
-    if (handshake_.outstanding()) waits_.wait(handshake_.for_release, seen);
+    if (done()) return;
+    waits_.wait(handshake_.for_release, seen);
   }
-  return true;
+}
+
+bool ReleaseWait::for_job_end() noexcept {
+  until_true([this] { return !handshake_.outstanding() || control_.stopping.load(); });
+  return !handshake_.outstanding();
 }
 
 void ReleaseWait::for_stop() noexcept {
-  while (!control_.stopping.load()) {
-    const std::uint32_t seen = handshake_.for_release.value();
-    if (!control_.stopping.load()) waits_.wait(handshake_.for_release, seen);
-  }
+  until_true([this] { return control_.stopping.load(); });
 }
 
 void ReleaseWait::for_last_job_end() noexcept {
-  while (handshake_.outstanding()) {
-    const std::uint32_t seen = handshake_.for_release.value();
-    if (handshake_.outstanding()) waits_.wait(handshake_.for_release, seen);
-  }
+  until_true([this] { return !handshake_.outstanding(); });
 }
 
 void ReleaseWait::trigger(Instant at) noexcept {

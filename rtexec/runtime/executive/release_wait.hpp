@@ -53,7 +53,9 @@ class ReleaseWait {
   }
   /// Returns the instant of the event that requested the job released at `nominal`: the instant of its trigger, or
   /// `nominal` if a timer causes the release.
-  [[nodiscard]] Instant event_of(Instant nominal) const noexcept { return gate_ ? gate_->asked() : nominal; }
+  [[nodiscard]] Instant requested_at(Instant nominal) const noexcept {
+    return gate_ ? gate_->trigger_instant() : nominal;
+  }
 
   /// Triggers a job, which is released at `at` or later. Any thread.
   void trigger(Instant at) noexcept;
@@ -63,6 +65,7 @@ class ReleaseWait {
  private:
   [[nodiscard]] bool for_trigger(policies::ReleaseGrid& grid) noexcept;
   [[nodiscard]] bool until(Instant when) noexcept;
+  template <class Done> void until_true(Done done) noexcept;
 
   const Task& task_;
   channels::TaskIo& io_;

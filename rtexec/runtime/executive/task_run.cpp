@@ -129,8 +129,9 @@ void TaskRun::begin_job(policies::ReleaseGrid& grid, const ReleaseDecision& deci
     return statistics_.skipped(grid.skipped());
   }
   if (read.outcome) statistics_.sampled(decision.nominal, read.sampled);
-  const ChainPlace::Reading reading{
-      .at = let_ ? decision.nominal : begin.at, .event = waits_.event_of(decision.nominal), .sampled = read.sampled};
+  const ChainPlace::Reading reading{.at = let_ ? decision.nominal : begin.at,
+                                    .event = waits_.requested_at(decision.nominal),
+                                    .sampled = read.sampled};
   for (ChainPlace* chain : chains_) chain->read(reading);
   start_job({.id = {.task = index_, .number = decision.job},
              .nominal = decision.nominal,
