@@ -184,22 +184,22 @@ TEST(CudaScratch, SimultaneouslyLiveBuffersNeverOverlap) {
         std::size_t first = std::numeric_limits<std::size_t>::max(), last = 0;
       };
       std::vector<Life> lives(program->buffers.size());
-      const auto touch = [&](const MemoryLocation& place, std::size_t time) {
-        if (place.region != MemoryLocation::Region::buffer) return;
-        lives[place.buffer].first = std::min(lives[place.buffer].first, time);
-        lives[place.buffer].last = std::max(lives[place.buffer].last, time);
+      const auto touch = [&](const MemoryLocation& location, std::size_t time) {
+        if (location.region != MemoryLocation::Region::buffer) return;
+        lives[location.buffer].first = std::min(lives[location.buffer].first, time);
+        lives[location.buffer].last = std::max(lives[location.buffer].last, time);
       };
-      for (const auto& input : program->inputs) touch(input.place, 0);
+      for (const auto& input : program->inputs) touch(input.location, 0);
       for (std::size_t i = 0; i < program->calls.size(); ++i) {
         if (const auto* kernel = std::get_if<KernelCall>(&program->calls[i].what))
-          for (const auto& pointer : kernel->pointers) touch(pointer.place, i + 1);
+          for (const auto& pointer : kernel->pointers) touch(pointer.location, i + 1);
         else
-          for (const auto* place :
+          for (const auto* location :
                {&std::get<ConvCall>(program->calls[i].what).x, &std::get<ConvCall>(program->calls[i].what).y,
                 &std::get<ConvCall>(program->calls[i].what).residual})
-            touch(*place, i + 1);
+            touch(*location, i + 1);
       }
-      for (const auto& output : program->outputs) touch(output.place, program->calls.size() + 1);
+      for (const auto& output : program->outputs) touch(output.location, program->calls.size() + 1);
       for (std::size_t a = 1; a < lives.size(); ++a) {
         if (lives[a].last == 0 && lives[a].first > 0) continue;
         EXPECT_EQ(plan.offsets[a] % ScratchPlan::alignment, 0U);

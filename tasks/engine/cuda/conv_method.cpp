@@ -15,8 +15,8 @@ constexpr std::array activation_names{
 static_assert(activation_names.size() == ActivationArguments::gelu_tanh + 1); // only these kinds follow convolutions
 constexpr std::size_t max_workspace = std::size_t{4} << 30;
 
-const void* with_alignment_of(const MemoryLocation& place) {
-  return reinterpret_cast<const void*>(place.offset % 16); // NOLINT: only its alignment is used
+const void* with_alignment_of(const MemoryLocation& location) {
+  return reinterpret_cast<const void*>(location.offset % 16); // NOLINT: only its alignment is used
 }
 
 std::string text(int value) { return std::to_string(value); }
@@ -70,9 +70,9 @@ std::string geometry_of(const ConvCall& call) {
     key += std::string(" ") + activation_names[static_cast<std::size_t>(a.activation.kind)];
   if (a.is_int8) key += std::string(" int8 to ") + storage_name(a.y_storage);
   if (a.is_int8 && call.residual.known()) key += std::string(" from ") + storage_name(a.residual_storage);
-  for (const auto& [place, name] :
+  for (const auto& [location, name] :
        {std::pair{&call.x, " odd-x"}, std::pair{&call.residual, " odd-residual"}, std::pair{&call.y, " odd-y"}})
-    if (place->offset % 16 != 0) key += name;
+    if (location->offset % 16 != 0) key += name;
   return key;
 }
 

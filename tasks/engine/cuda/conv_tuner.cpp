@@ -88,8 +88,8 @@ double flops_of(const ConvCall& call) {
 
 class Tuner {
  public:
-  Tuner(Executor& executor, const Program& program, Workplace place)
-      : executor_(executor), device_(executor.device()), program_(program), place_(std::move(place)) {}
+  Tuner(Executor& executor, const Program& program, Workplace workplace)
+      : executor_(executor), device_(executor.device()), program_(program), workplace_(std::move(workplace)) {}
   ~Tuner() {
     for (const auto event : events_)
       if (event) (void)device_.driver().event_destroy(event);
@@ -104,7 +104,7 @@ class Tuner {
           !made)
         return made;
     if (program_.constants.empty()) return {};
-    return copied(place_.constants.address(), program_.constants.data(), program_.constants.size());
+    return copied(workplace_.constants.address(), program_.constants.data(), program_.constants.size());
   }
 
   /// Returns the fastest method for `calls`, which have the same geometry. `standard` is the default method. The calls
@@ -144,8 +144,8 @@ class Tuner {
   /// Returns a copy of the call with its operands in the tuner's memory. The operands keep their alignment.
   static ConvCall moved(const ConvCall& original) {
     auto call = original;
-    const auto to = [](MemoryLocation& place, Part part) {
-      if (place.known()) place = {MemoryLocation::Region::buffer, part, place.offset % 16};
+    const auto to = [](MemoryLocation& location, Part part) {
+      if (location.known()) location = {MemoryLocation::Region::buffer, part, location.offset % 16};
     };
     to(call.x, x_part);
     to(call.residual, residual_part);
@@ -154,7 +154,9 @@ class Tuner {
     return call;
   }
 
-  [[nodiscard]] Addresses addresses() const { return {place_.constants.address(), place_.scratch.address(), offsets_}; }
+  [[nodiscard]] Addresses addresses() const {
+    return {workplace_.constants.address(), workplace_.scratch.address(), offsets_};
+  }
 
   Result<> fill(const ConvCall& call) {
     std::size_t at = 0;
@@ -164,14 +166,14 @@ class Tuner {
     };
     for (const auto part : {x_part, residual_part, y_part}) place(part, bytes_of(call, part, program_.storage));
     place(counters_part, counter_bytes);
-    place(workspace_part, place_.workspace);
+    place(workspace_part, workplace_.workspace);
     for (const auto part : {x_part, residual_part}) {
       const auto values = noise(bytes_of(call, part, program_.storage), storage_of(call, part, program_.storage), part);
-      if (auto done = copied(place_.scratch.address() + offsets_[part], values.data(), values.size()); !done)
+      if (auto done = copied(workplace_.scratch.address() + offsets_[part], values.data(), values.size()); !done)
         return done;
     }
     const std::vector<std::byte> zeros(counter_bytes);
-    return copied(place_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
+    return copied(workplace_.scratch.address() + offsets_[counters_part], zeros.data(), zeros.size());
   }
 
   /// Returns `bytes` bytes of pseudo-random elements: floats between -1 and 1, or 8-bit integers of any value.
@@ -203,7 +205,7 @@ class Tuner {
   /// floats). Returns unsupported if the call writes to that memory outside of the result.
   Result<std::vector<float>> result_of(const ConvCall& call, const ConvMethod& method) {
     const auto bytes = bytes_of(call, y_part, program_.storage);
-    auto* y = place_.scratch.address() + offsets_[y_part];
+    auto* y = workplace_.scratch.address() + offsets_[y_part];
     std::vector<std::byte> image(bytes, untouched);
     if (auto done = copied(y, image.data(), bytes); !done) return Unexpected(done.error());
     if (auto done = issue(call, method); !done) return Unexpected(done.error());
@@ -281,13 +283,13 @@ class Tuner {
          conv_candidates(program_.precision, device_.architecture(), device_.multiprocessors(), arguments)) {
       ConvMethod method{ConvMethod::Kind::own, own, 0, false, 0};
       const auto needs = needs_of(call, method);
-      if (needs.workspace <= place_.workspace && needs.counters * sizeof(unsigned) <= counter_bytes)
+      if (needs.workspace <= workplace_.workspace && needs.counters * sizeof(unsigned) <= counter_bytes)
         result.push_back(method);
     }
     if (result.empty() || flops_of(call) < slow_for_simple) result.push_back({});
     if (arguments.is_int8) return result;
     if (executor_.cudnn() && !is_depthwise(arguments)) add_cudnn(call, arguments, result);
-    if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= place_.workspace)
+    if (executor_.cublas() && is_matrix_product(arguments) && Cublas::workspace_bytes <= workplace_.workspace)
       result.push_back({ConvMethod::Kind::cublas, {}, 0, false, Cublas::workspace_bytes});
     return result;
   }
@@ -295,7 +297,7 @@ class Tuner {
   void add_cudnn(const ConvCall& call, const ConvArguments& arguments, std::vector<ConvMethod>& result) const {
     for (int algorithm = 0; algorithm < CudnnFunctions::algorithms; ++algorithm) {
       const auto bytes = executor_.cudnn()->workspace(arguments, program_.precision, algorithm);
-      if (!bytes || *bytes > place_.workspace) continue;
+      if (!bytes || *bytes > workplace_.workspace) continue;
       result.push_back({ConvMethod::Kind::cudnn, {}, algorithm, false, *bytes});
       const bool relu = call.arguments.activation.kind == ActivationArguments::relu;
       if (can_fuse(call) && (relu || algorithm == CudnnFunctions::implicit_precomputed_gemm))
@@ -368,7 +370,7 @@ class Tuner {
   Executor& executor_;
   hal::CudaDevice& device_;
   const Program& program_;
-  Workplace place_;
+  Workplace workplace_;
   std::vector<ConvCall> turns_; // the calls of one geometry, which are measured in turn
   std::array<std::size_t, part_count> offsets_{};
   std::array<api::Event, 2> events_{};

@@ -58,19 +58,19 @@ std::vector<MemoryObject> CudaNetwork::objects_of(const cuda::ScratchPlan& plan)
 std::vector<ConstantRange> CudaNetwork::constant_ranges() const {
   ConstantRanges ranges(program_.constant_objects, program_.layers.size());
   std::size_t layer = 0;
-  const auto read = [&](const cuda::MemoryLocation& place) {
-    if (place.region == cuda::MemoryLocation::Region::constant) ranges.read(layer, place.offset);
+  const auto read = [&](const cuda::MemoryLocation& location) {
+    if (location.region == cuda::MemoryLocation::Region::constant) ranges.read(layer, location.offset);
   };
   for (const cuda::Call& call : program_.calls) {
     if (call.layer != cuda::Call::no_layer) layer = call.layer;
     if (const auto* kernel = std::get_if<cuda::KernelCall>(&call.what))
-      for (const auto& pointer : kernel->pointers) read(pointer.place);
+      for (const auto& pointer : kernel->pointers) read(pointer.location);
     if (const auto* conv = std::get_if<cuda::ConvCall>(&call.what))
-      for (const cuda::MemoryLocation& place : {conv->x, conv->weights, conv->bias, conv->residual, conv->half_bias,
-                                                conv->offsets, conv->factors, conv->zero})
-        read(place);
+      for (const cuda::MemoryLocation& location : {conv->x, conv->weights, conv->bias, conv->residual, conv->half_bias,
+                                                   conv->offsets, conv->factors, conv->zero})
+        read(location);
   }
-  for (const cuda::Transfer& output : program_.outputs) read(output.place);
+  for (const cuda::Transfer& output : program_.outputs) read(output.location);
   return std::move(ranges).result();
 }
 
@@ -205,14 +205,14 @@ Result<> CudaNetwork::issue_segment(std::size_t segment, const Addresses& addres
 }
 
 Result<> CudaNetwork::stage_input(std::size_t input, const Addresses& addresses) {
-  std::byte* const to = addresses(program_.inputs[input].place);
+  std::byte* const to = addresses(program_.inputs[input].location);
   const auto from = outer_input(input);
   if (from.bytes == to) return {};
   return executor_->stage_input(to, inputs_[input].type, from, count(inputs_[input]));
 }
 
 Result<> CudaNetwork::stage_output(std::size_t output, const Addresses& addresses) {
-  const std::byte* const from = addresses(program_.outputs[output].place);
+  const std::byte* const from = addresses(program_.outputs[output].location);
   for (const OuterPlace& to : outer_output(output))
     if (to.bytes != from)
       if (auto given = executor_->stage_output(to, outputs_[output].type, from, count(outputs_[output])); !given)

@@ -12,7 +12,7 @@ void scale_shift(LoweringContext& context, const PlacedTensor& x, const Image& f
   arguments.y_stride = narrow(to.pixel);
   arguments.activation = context.activation_of(activation);
   using A = ScaleShiftArguments;
-  context.emit<A>(arguments, {{&A::x, x.place}, {&A::scale, scale}, {&A::shift, shift}, {&A::y, y.place}});
+  context.emit<A>(arguments, {{&A::x, x.location}, {&A::scale, scale}, {&A::shift, shift}, {&A::y, y.location}});
 }
 
 } // namespace
@@ -77,7 +77,7 @@ void lower(LoweringContext& context, const Node& node, const Binary& binary) {
   simplify(arguments);
   const auto launch = holds_integers(y.storage) ? typed_launch(arguments) : launch_of(arguments, in);
   using A = BinaryArguments;
-  context.emit(kernel_call<A>(launch, arguments, {{&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}}));
+  context.emit(kernel_call<A>(launch, arguments, {{&A::a, a.location}, {&A::b, b.location}, {&A::y, y.location}}));
   context.finish(node, y);
 }
 
@@ -92,7 +92,7 @@ void lower(LoweringContext& context, const Node& node, const Where&) {
   simplify(arguments);
   using A = WhereArguments;
   context.emit(kernel_call<A>(launch_of(arguments), arguments,
-                              {{&A::a, a.place}, {&A::b, b.place}, {&A::c, c.place}, {&A::y, y.place}}));
+                              {{&A::a, a.location}, {&A::b, b.location}, {&A::c, c.location}, {&A::y, y.location}}));
   context.finish(node, y);
 }
 
@@ -107,7 +107,7 @@ void lower(LoweringContext& context, const Node& node, const MultiplyAdd& operat
   arguments.activation = context.activation_of(node.activation);
   simplify(arguments);
   using A = MultiplyAddArguments;
-  context.emit<A>(arguments, {{&A::a, a.place}, {&A::b, b.place}, {&A::c, c.place}, {&A::y, y.place}});
+  context.emit<A>(arguments, {{&A::a, a.location}, {&A::b, b.location}, {&A::c, c.location}, {&A::y, y.location}});
   context.finish(node, y);
 }
 

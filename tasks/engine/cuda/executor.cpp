@@ -40,14 +40,15 @@ bool by_library(const ConvMethod& method) {
 
 } // namespace
 
-std::byte* Addresses::operator()(const MemoryLocation& place) const {
-  switch (place.region) {
+std::byte* Addresses::operator()(const MemoryLocation& location) const {
+  switch (location.region) {
   case MemoryLocation::Region::none: return nullptr;
   // The cast is safe, because kernels never write constants.
-  case MemoryLocation::Region::constant: return const_cast<std::byte*>(constants) + place.offset;
+  case MemoryLocation::Region::constant: return const_cast<std::byte*>(constants) + location.offset;
   case MemoryLocation::Region::buffer:
-    if (place.buffer < elsewhere.size() && elsewhere[place.buffer]) return elsewhere[place.buffer] + place.offset;
-    return scratch + offsets[place.buffer] + place.offset;
+    if (location.buffer < elsewhere.size() && elsewhere[location.buffer])
+      return elsewhere[location.buffer] + location.offset;
+    return scratch + offsets[location.buffer] + location.offset;
   }
   return nullptr;
 }
@@ -88,7 +89,7 @@ Result<> Executor::open_cublas() {
 Result<> Executor::issue(const KernelCall& call, const Addresses& addresses) {
   auto arguments = call.arguments;
   for (const auto& each : call.pointers) {
-    const auto* address = addresses(each.place);
+    const auto* address = addresses(each.location);
     std::memcpy(arguments.data() + each.at, &address, sizeof address);
   }
   const auto& shape = device_.architecture() < call.minimum_architecture ? call.otherwise : call.launch;

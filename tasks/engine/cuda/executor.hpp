@@ -24,7 +24,7 @@ struct Addresses {
   /// For each buffer, its address outside of scratch, or null. The span may be shorter than the list of buffers.
   std::span<std::byte* const> elsewhere{};
 
-  [[nodiscard]] std::byte* operator()(const MemoryLocation& place) const;
+  [[nodiscard]] std::byte* operator()(const MemoryLocation& location) const;
 };
 
 /// The memory that a convolution needs in addition to its operands.

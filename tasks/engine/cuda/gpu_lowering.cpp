@@ -53,7 +53,7 @@ void stage_input_image(LoweringContext& context, TensorId id, const PlacedTensor
   in.height = narrow(staged.shape[2]);
   in.width = narrow(staged.shape[3]);
   in.y_stride = narrow(pixel);
-  context.emit<ImageInArguments>(in, {{&ImageInArguments::x, staged.place}, {&ImageInArguments::y, value.place}});
+  context.emit<ImageInArguments>(in, {{&ImageInArguments::x, staged.location}, {&ImageInArguments::y, value.location}});
   context.tensors.set(id, std::move(value));
 }
 
@@ -69,7 +69,7 @@ bool is_quantised(const Graph& graph, TensorId input) {
 
 /// Returns the transfer of an input or output that has no elements. No call reads or writes its memory.
 Transfer nothing(LoweringContext& context, const Tensor& tensor) {
-  return {tensor.name, tensor.type, tensor.shape, context.tensors.allocate({}, {}, Storage::f32).place};
+  return {tensor.name, tensor.type, tensor.shape, context.tensors.allocate({}, {}, Storage::f32).location};
 }
 
 /// Returns the storage of an input's or output's elements in scratch.
@@ -81,7 +81,7 @@ void stage_input(LoweringContext& context, TensorId id) {
   const auto& tensor = context.graph.tensors[id];
   if (element_count(tensor.shape) == 0) return context.program.inputs.push_back(nothing(context, tensor));
   const auto staged = context.tensors.allocate(tensor.shape, dense_strides(tensor.shape), staged_in(context, id));
-  context.program.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.place});
+  context.program.inputs.push_back({tensor.name, tensor.type, tensor.shape, staged.location});
   const auto storage = is_quantised(context.graph, id) ? Storage::f32 : context.tensors.storage_of(id);
   if (tensor.shape.size() == 4 && storage == context.storage()) {
     stage_input_image(context, id, staged);
@@ -105,7 +105,7 @@ void stage_output(LoweringContext& context, TensorId id) {
     context.copy(value, staged);
     value = staged;
   }
-  context.program.outputs.push_back({tensor.name, tensor.type, tensor.shape, value.place});
+  context.program.outputs.push_back({tensor.name, tensor.type, tensor.shape, value.location});
 }
 
 Program lowered(LoweringContext& context) {

@@ -37,7 +37,7 @@ IndexedPlaces places_in(const PlacedTensor& x, std::size_t first, std::size_t de
 }
 
 template <class Arguments> void add_indices(KernelCall& call, const PlacedTensor& indices) {
-  call.pointers.push_back({offsetof(Arguments, places) + offsetof(IndexedPlaces, indices), indices.place});
+  call.pointers.push_back({offsetof(Arguments, places) + offsetof(IndexedPlaces, indices), indices.location});
 }
 
 void take(LoweringContext& context, const Node& node, const IndexedPlaces& places, const Strides& x_strides,
@@ -50,7 +50,7 @@ void take(LoweringContext& context, const Node& node, const IndexedPlaces& place
   t.y_view = kernel_view(y.shape, y.strides);
   simplify(t);
   auto call = kernel_call<GatherArguments>(launch_of(t, y.storage), t,
-                                           {{&GatherArguments::x, x.place}, {&GatherArguments::y, y.place}});
+                                           {{&GatherArguments::x, x.location}, {&GatherArguments::y, y.location}});
   add_indices<GatherArguments>(call, indices);
   context.emit(std::move(call));
   context.finish(node, y);
@@ -96,7 +96,7 @@ void lower(LoweringContext& context, const Node& node, const Scatter& operation)
   const auto y = context.overwriting({node.inputs.data(), 1});
   const auto x = source_of(context, node), indices = indices_of(context, node),
              updates = context.stored(node.inputs[2], to);
-  if (x.place != y.place || !lie_alike(x.shape, x.strides, y.strides)) context.copy(x, y);
+  if (x.location != y.location || !lie_alike(x.shape, x.strides, y.strides)) context.copy(x, y);
   const auto rank = updates.shape.size();
   ScatterArguments p;
   p.kind = static_cast<int>(operation.kind);
@@ -130,7 +130,7 @@ void lower(LoweringContext& context, const Node& node, const Scatter& operation)
   std::tie(p.indices_view, p.indices_serial) = std::pair(view(index_strides, false), view(index_strides, true));
   std::tie(p.y_view, p.y_serial) = std::pair(view(y_strides, false), view(y_strides, true));
   using A = ScatterArguments;
-  auto call = kernel_call<A>(launch_of(p, to), p, {{&A::x, updates.place}, {&A::y, y.place}});
+  auto call = kernel_call<A>(launch_of(p, to), p, {{&A::x, updates.location}, {&A::y, y.location}});
   add_indices<A>(call, indices);
   context.emit(std::move(call));
   context.finish(node, y);

@@ -29,7 +29,7 @@ std::vector<float> bias_of(const LoweringContext& context, const Node& node) {
 }
 
 void add_residual(ConvCall& call, ConvArguments& a, const Node& node, const Pixels& residual) {
-  call.residual = residual.value.place;
+  call.residual = residual.value.location;
   a.residual_storage = residual.value.storage;
   a.residual_stride = narrow(residual.image.pixel);
   a.residual_last = node.residual_last;
@@ -45,11 +45,11 @@ ConvCall int8_call(LoweringContext& context, const Node& node, const Int8Product
   a.outside = (static_cast<unsigned>(zero) & 0xffU) * 0x01010101U;
   auto weights = int8_weights(context.graph, node, *product.weights, a.channels);
   for (auto& sum : weights.sums) sum *= -zero;
-  call.x = x.place;
+  call.x = x.location;
   call.weights = context.tensors.constant(weights.packed);
   if (!product.factors.empty()) call.factors = context.tensors.constant(product.factors);
   if (zero != 0) call.offsets = context.tensors.constant(weights.sums);
-  if (computed) call.zero = context.tensors.value(*computed).place;
+  if (computed) call.zero = context.tensors.value(*computed).location;
   if (const auto bias = bias_of(context, node); !bias.empty()) call.bias = context.tensors.constant(bias);
   if (const auto& from = product.residual) {
     const auto residual = bytes(context, from->x, flat(node, context.shape(from->x)));
@@ -95,7 +95,7 @@ void multiply(LoweringContext& context, const Node& node, const Int8Product& pro
   a.y_storage = y.flat.storage;
   if (result.quantise) a.levels = stored_as(a.y_storage, *result.quantise);
   auto call = int8_call(context, node, product, x.value, a);
-  call.y = y.y.place;
+  call.y = y.y.location;
   context.emit(std::move(call));
   context.tensors.set(result.output, y.y);
 }
@@ -123,8 +123,8 @@ void rescale(LoweringContext& context, const std::vector<Dequantised>& inputs, c
   if (quantise) r.levels = stored_as(y.storage, *quantise);
   simplify(r);
   using A = RescaleArguments;
-  context.emit(
-      kernel_call<A>(launch_of(r, a.storage, y.storage), r, {{&A::a, a.place}, {&A::b, b.place}, {&A::y, y.place}}));
+  context.emit(kernel_call<A>(launch_of(r, a.storage, y.storage), r,
+                              {{&A::a, a.location}, {&A::b, b.location}, {&A::y, y.location}}));
 }
 
 void step(LoweringContext& context, const Node& node, const Int8Step& step, const Int8Result& result) {

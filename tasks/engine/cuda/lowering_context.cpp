@@ -23,7 +23,7 @@ bool lies_dense(const PlacedTensor& value) {
 }
 
 PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset) {
-  return {x.place.at(static_cast<std::size_t>(offset) * size_of(x.storage)), x.storage, std::move(shape),
+  return {x.location.at(static_cast<std::size_t>(offset) * size_of(x.storage)), x.storage, std::move(shape),
           std::move(strides)};
 }
 
@@ -71,7 +71,7 @@ void LoweringContext::copy(const PlacedTensor& x, const PlacedTensor& y, const A
   arguments.activation = activation_of(activation);
   simplify(arguments);
   emit(kernel_call<CopyArguments>(launch_of(arguments, x.storage, y.storage), arguments,
-                                  {{&CopyArguments::x, x.place}, {&CopyArguments::y, y.place}}));
+                                  {{&CopyArguments::x, x.location}, {&CopyArguments::y, y.location}}));
 }
 
 void LoweringContext::cast(const PlacedTensor& x, const PlacedTensor& y, const Activation& function) {
@@ -83,7 +83,7 @@ void LoweringContext::cast(const PlacedTensor& x, const PlacedTensor& y, const A
   arguments.function = activation_of(function);
   simplify(arguments);
   emit(kernel_call<CastArguments>(launch_of(arguments), arguments,
-                                  {{&CastArguments::x, x.place}, {&CastArguments::y, y.place}}));
+                                  {{&CastArguments::x, x.location}, {&CastArguments::y, y.location}}));
 }
 
 PlacedTensor LoweringContext::copied(const PlacedTensor& x, Strides strides, Storage to) {
@@ -199,7 +199,7 @@ PlacedTensor LoweringContext::computed(const PlacedTensor& y, Storage in) {
 }
 
 void LoweringContext::finish(const Node& node, const PlacedTensor& y, const PlacedTensor& from) {
-  if (from.place != y.place) copy(from, y);
+  if (from.location != y.location) copy(from, y);
   finish(node, y);
 }
 
@@ -219,7 +219,7 @@ void LoweringContext::pad(const PlacedTensor& x, const PlacedTensor& y, const st
   arguments.y_view = kernel_view(y.shape, y.strides);
   std::ranges::transform(before, arguments.before, narrow);
   simplify(arguments);
-  emit<PadArguments>(arguments, {{&PadArguments::x, x.place}, {&PadArguments::y, y.place}}, y.storage);
+  emit<PadArguments>(arguments, {{&PadArguments::x, x.location}, {&PadArguments::y, y.location}}, y.storage);
 }
 
 } // namespace rtexec::tasks::cuda

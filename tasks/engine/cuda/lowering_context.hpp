@@ -109,7 +109,7 @@ class LoweringContext {
     return channels_last(shape, round_up(shape[1], std::max(tensors.unit(), Tensors::unit(of))));
   }
   [[nodiscard]] Strides aligned_pixels(const Shape& shape) const { return aligned_pixels(shape, storage()); }
-  [[nodiscard]] static bool aligned(const PlacedTensor& value) { return value.place.offset % 16 == 0; }
+  [[nodiscard]] static bool aligned(const PlacedTensor& value) { return value.location.offset % 16 == 0; }
 
   /// Returns tensor `id` with channels last. If the tensor has another layout, returns a copy, which is made only once.
   /// If `on_chunks` is set, the pixels of the result begin at multiples of 16 bytes.

@@ -50,17 +50,17 @@ void convolution(LoweringContext& context, const Node& node, ConvArguments argum
                  const std::vector<float>& weights, const std::vector<float>& bias,
                  const std::optional<Pixels>& residual, const Destination& to) {
   ConvCall call;
-  call.x = x.place;
+  call.x = x.location;
   call.weights =
       context.tensors.stored(context.program.precision == Precision::tf32 ? rounded_to_tf32(weights) : weights);
   if (!bias.empty()) call.bias = context.tensors.constant(bias);
   if (!bias.empty() && context.storage() == Storage::f16) call.half_bias = context.tensors.stored(bias);
   if (residual) {
-    call.residual = residual->value.place;
+    call.residual = residual->value.location;
     arguments.residual_stride = narrow(residual->image.pixel);
     arguments.residual_last = node.residual_last;
   }
-  call.y = to.y.place;
+  call.y = to.y.location;
   arguments.y_stride = narrow(context.image_of(to.flat)->pixel);
   arguments.activation = context.activation_of(node.activation);
   call.arguments = arguments;
@@ -175,7 +175,7 @@ void lower(LoweringContext& context, const Node& node, const IntegerConv& operat
   a.y_stride = narrow(context.image_of(y)->pixel);
   using A = ConvArguments;
   context.emit(kernel_call<A>(integer_conv_launch(a), a,
-                              {{&A::x, x.value.place}, {&A::weights, weights.place}, {&A::y, y.place}}));
+                              {{&A::x, x.value.location}, {&A::weights, weights.location}, {&A::y, y.location}}));
   context.finish(node, y);
 }
 
@@ -325,13 +325,15 @@ void multiply(LoweringContext& context, const Node& node, GemmArguments g, const
   MemoryLocation residual;
   if (node.residual) {
     const auto value = context.stored(*node.residual, in);
-    residual = value.place;
+    residual = value.location;
     std::tie(g.residual_row, g.residual_column) = Matrices{value}.strides();
     g.residual_batch = batch_view(value, y.shape);
   }
   using A = GemmArguments;
   context.emit<A>(
-      g, {{&A::a, a.value.place}, {&A::b, b.value.place}, {&A::c, c}, {&A::residual, residual}, {&A::y, y.place}}, in);
+      g,
+      {{&A::a, a.value.location}, {&A::b, b.value.location}, {&A::c, c}, {&A::residual, residual}, {&A::y, y.location}},
+      in);
   context.finish(node, y);
 }
 
@@ -345,7 +347,7 @@ void generic_gemm(LoweringContext& context, const Node& node, const Gemm& gemm) 
   if (node.inputs.size() > 2) {
     const auto value = context.stored(node.inputs[2], in);
     const auto strides = broadcast(value.shape, value.strides, context.shape(node.output));
-    c = value.place;
+    c = value.location;
     g.c_row = strides[0];
     g.c_column = strides[1];
   }
@@ -425,7 +427,7 @@ void lower(LoweringContext& context, const Node& node, const Attention& attentio
     scores.push_back(a.n);
     value.strides = broadcast(value.shape, value.strides, scores);
     value.shape = scores;
-    mask = value.place;
+    mask = value.location;
     set(value, a.mask_row, a.mask_column, a.mask_batch);
   }
   if (a.e > attention_most_columns || element_count({y.shape.begin(), y.shape.end() - 2}) > max_blocks)
@@ -436,9 +438,9 @@ void lower(LoweringContext& context, const Node& node, const Attention& attentio
   simplify(a);
   const auto simple = launch_of(a, context.storage());
   const auto planned = context.aligned(y) ? plan_attention(a, context.program.precision) : std::nullopt;
-  auto call =
-      kernel_call<A>(planned.value_or(simple), a,
-                     {{&A::q, q.place}, {&A::k, k.place}, {&A::v, v.place}, {&A::mask, mask}, {&A::y, y.place}});
+  auto call = kernel_call<A>(
+      planned.value_or(simple), a,
+      {{&A::q, q.location}, {&A::k, k.location}, {&A::v, v.location}, {&A::mask, mask}, {&A::y, y.location}});
   if (planned) otherwise(call, attention_architecture, simple);
   context.emit(std::move(call));
   context.finish(node, y);

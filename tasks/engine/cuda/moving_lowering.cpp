@@ -12,7 +12,7 @@ void lower(LoweringContext& context, const Node& node, const Concat& concat) {
   for (const auto input : node.inputs) {
     const auto& x = context.tensors.value(input);
     const auto part = under(y, x.shape, y.strides, at * y.strides[concat.axis]);
-    if (x.place != part.place || !lie_alike(x.shape, x.strides, part.strides)) context.copy(x, part);
+    if (x.location != part.location || !lie_alike(x.shape, x.strides, part.strides)) context.copy(x, part);
     at += x.shape[concat.axis];
   }
   context.finish(node, y);
@@ -52,7 +52,8 @@ void lower(LoweringContext& context, const Node& node, const GatherConstant& gat
   arguments.axis = narrow(static_cast<std::int64_t>(gather.axis));
   simplify(arguments);
   using A = GatherConstantArguments;
-  context.emit<A>(arguments, {{&A::x, x.place}, {&A::indices, context.tensors.constant(indices)}, {&A::y, y.place}},
+  context.emit<A>(arguments,
+                  {{&A::x, x.location}, {&A::indices, context.tensors.constant(indices)}, {&A::y, y.location}},
                   y.storage);
   context.finish(node, y);
 }

@@ -33,7 +33,7 @@ struct MemoryLocation {
 struct KernelCall {
   struct Pointer {
     std::size_t at = 0; // byte offset of the pointer in the arguments
-    MemoryLocation place;
+    MemoryLocation location;
   };
   Launch launch;
   std::vector<std::byte> arguments;
@@ -45,12 +45,12 @@ struct KernelCall {
 
 /// A pointer member of `Arguments`, and the memory location that it points to.
 template <class Arguments> struct Operand {
-  template <class T> Operand(T* Arguments::*member, MemoryLocation where) : at(offset(member)), place(where) {}
+  template <class T> Operand(T* Arguments::*member, MemoryLocation location) : at(offset(member)), location(location) {}
   template <class T, std::size_t n>
-  Operand(T* (Arguments::*members)[n], std::size_t i, MemoryLocation where)
-      : at(offset(members) + i * sizeof(T*)), place(where) {}
+  Operand(T* (Arguments::*members)[n], std::size_t i, MemoryLocation location)
+      : at(offset(members) + i * sizeof(T*)), location(location) {}
   std::size_t at;
-  MemoryLocation place;
+  MemoryLocation location;
 
  private:
   template <class T> static std::size_t offset(T Arguments::*member) {
@@ -67,7 +67,7 @@ template <class Arguments>
   const auto* bytes = reinterpret_cast<const std::byte*>(&arguments);
   KernelCall call{launch, {bytes, bytes + sizeof arguments}, {}, {}, 0};
   for (const auto& operand : operands)
-    if (operand.place.known()) call.pointers.push_back({operand.at, operand.place});
+    if (operand.location.known()) call.pointers.push_back({operand.at, operand.location});
   return call;
 }
 
@@ -94,7 +94,7 @@ struct Transfer {
   std::string name;
   ElementType type = ElementType::float32;
   Shape shape;
-  MemoryLocation place;
+  MemoryLocation location;
 };
 
 struct Program {

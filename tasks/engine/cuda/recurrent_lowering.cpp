@@ -27,19 +27,19 @@ void lower(LoweringContext& context, const Node& node, const Recurrent& recurren
   const bool lstm = recurrent.kind == Recurrent::Kind::lstm;
   using A = RecurrentArguments;
   const auto alone = launch_of(r, context.storage());
-  const auto weights = operand(1).place;
+  const auto weights = operand(1).location;
   const bool fits = !recurrent.peepholes && weights.region == MemoryLocation::Region::constant;
   const auto persistent = fits ? persistent_launch(r, context.storage()) : std::nullopt;
   if (persistent) r.lanes = persistent->lanes;
   const auto best = persistent ? persistent->launch : clustered(r, alone);
   auto call = kernel_call<A>(best, r,
-                             {{&A::gates, gates.place},
+                             {{&A::gates, gates.location},
                               {&A::weights, weights},
-                              {&A::state, state.place},
-                              {&A::cell, lstm ? operand(3).place : MemoryLocation{}},
-                              {&A::bias, recurrent.late_reset ? operand(3).place : MemoryLocation{}},
-                              {&A::peepholes, recurrent.peepholes ? operand(4).place : MemoryLocation{}},
-                              {&A::y, y.place}});
+                              {&A::state, state.location},
+                              {&A::cell, lstm ? operand(3).location : MemoryLocation{}},
+                              {&A::bias, recurrent.late_reset ? operand(3).location : MemoryLocation{}},
+                              {&A::peepholes, recurrent.peepholes ? operand(4).location : MemoryLocation{}},
+                              {&A::y, y.location}});
   if (best.cluster_z > 1) otherwise(call, cluster_architecture, alone);
   context.emit(std::move(call));
   context.finish(node, y);
@@ -93,17 +93,17 @@ void lower(LoweringContext& context, const std::vector<FusedLayer>& stack) {
   }
   s.lanes = *lanes_of_stack(*std::max_element(s.inputs, s.inputs + s.layers),
                             *std::max_element(s.hidden, s.hidden + s.layers));
-  std::vector<Operand<A>> operands{{&A::x, context.row_major(stack[0].product->inputs[0]).place}};
+  std::vector<Operand<A>> operands{{&A::x, context.row_major(stack[0].product->inputs[0]).location}};
   for (std::size_t i = 0; i < stack.size(); ++i) {
     const auto& node = *stack[i].recurrent;
     const auto& to = context.shape(node.output);
     const auto y = context.tensors.allocate(to, dense_strides(to), context.storage());
     operands.emplace_back(&A::weights, i, fused_weights(context, stack[i], std::int64_t{s.lanes} * A::columns));
     operands.emplace_back(&A::bias, i, fused_bias(context, stack[i]));
-    operands.emplace_back(&A::state, i, context.row_major(node.inputs[2]).place);
+    operands.emplace_back(&A::state, i, context.row_major(node.inputs[2]).location);
     if (recurrent.kind == Recurrent::Kind::lstm)
-      operands.emplace_back(&A::cell, i, context.row_major(node.inputs[3]).place);
-    operands.emplace_back(&A::y, i, y.place);
+      operands.emplace_back(&A::cell, i, context.row_major(node.inputs[3]).location);
+    operands.emplace_back(&A::y, i, y.location);
     context.finish(node, y);
   }
   const auto together = stack_launch(s, static_cast<int>(recurrent.kind), context.storage());

@@ -58,12 +58,13 @@ void global_average(LoweringContext& context, const Node& node, const PlacedTens
   g.splits = wanted.splits;
   MemoryLocation partial, counters;
   if (wanted.splits > 1) {
-    partial = context.tensors.allocate({wanted.partials}, {1}, Storage::f32).place;
+    partial = context.tensors.allocate({wanted.partials}, {1}, Storage::f32).location;
     counters = {MemoryLocation::Region::buffer, context.program.counters_buffer, 0};
     context.program.counters = std::max(context.program.counters, static_cast<std::size_t>(wanted.counters));
   }
   using A = GlobalAverageArguments;
-  context.emit<A>(g, {{&A::x, x.value.place}, {&A::y, y.place}, {&A::partial, partial}, {&A::counters, counters}});
+  context.emit<A>(g,
+                  {{&A::x, x.value.location}, {&A::y, y.location}, {&A::partial, partial}, {&A::counters, counters}});
   context.finish(node, y);
 }
 
@@ -105,7 +106,7 @@ void lower(LoweringContext& context, const Node& node, const Reduce& mean) {
   r.storage = in;
   if (r.kind < ReduceArguments::first_minimum) simplify(r); // other kinds return an index, so the order matters
   context.emit(kernel_call<ReduceArguments>(reduce_launch(r, in), r,
-                                            {{&ReduceArguments::x, from.place}, {&ReduceArguments::y, y.place}}));
+                                            {{&ReduceArguments::x, from.location}, {&ReduceArguments::y, y.location}}));
   context.finish(node, to, y);
 }
 
@@ -130,7 +131,7 @@ void lower(LoweringContext& context, const Node& node, const Softmax& softmax) {
   const auto launch =
       softmax.logarithm ? log_softmax_launch(r, context.storage()) : softmax_launch(r, context.storage());
   context.emit(
-      kernel_call<ReduceArguments>(launch, r, {{&ReduceArguments::x, x.place}, {&ReduceArguments::y, y.place}}));
+      kernel_call<ReduceArguments>(launch, r, {{&ReduceArguments::x, x.location}, {&ReduceArguments::y, y.location}}));
   context.finish(node, y);
 }
 
@@ -194,7 +195,7 @@ void lower(LoweringContext& context, const Node& node, const LayerNorm& normalis
   const auto operand = [&](TensorId id, View& kept, View& reduced) {
     const auto value = context.stored(id, context.storage());
     divided.set(kept, reduced, broadcast(value.shape, value.strides, x.shape));
-    return value.place;
+    return value.location;
   };
   MemoryLocation scale, shift, residual;
   if (node.inputs.size() > 1) scale = operand(node.inputs[1], n.scale_kept, n.scale_reduced);
@@ -204,10 +205,10 @@ void lower(LoweringContext& context, const Node& node, const LayerNorm& normalis
   const auto emit = [&]<class A>(const A& arguments) {
     context.emit<A>(
         arguments,
-        {{&A::x, x.place}, {&A::scale, scale}, {&A::shift, shift}, {&A::residual, residual}, {&A::y, y.place}});
+        {{&A::x, x.location}, {&A::scale, scale}, {&A::shift, shift}, {&A::residual, residual}, {&A::y, y.location}});
   };
-  const bool whole = std::ranges::all_of(std::array{x.place, scale, shift, residual, y.place},
-                                         [](const MemoryLocation& place) { return place.offset % 16 == 0; });
+  const bool whole = std::ranges::all_of(std::array{x.location, scale, shift, residual, y.location},
+                                         [](const MemoryLocation& location) { return location.offset % 16 == 0; });
   const auto rows = whole ? whole_rows(n, context.storage()) : std::nullopt;
   if (rows) emit(*rows);
   else emit(n);
@@ -226,7 +227,7 @@ void lower(LoweringContext& context, const Node& node, const Lrn& lrn) {
   l.alpha = lrn.alpha;
   l.beta = lrn.beta;
   l.bias = lrn.bias;
-  context.emit<LrnArguments>(l, {{&LrnArguments::x, x.value.place}, {&LrnArguments::y, y.value.place}});
+  context.emit<LrnArguments>(l, {{&LrnArguments::x, x.value.location}, {&LrnArguments::y, y.value.location}});
   context.finish(node, y.value);
 }
 
@@ -254,7 +255,7 @@ void lower(LoweringContext& context, const Node& node, const CumSum& running) {
   r.reverse = running.reverse;
   r.storage = in;
   using A = CumSumArguments;
-  context.emit<A>(r, {{&A::x, x.place}, {&A::y, y.place}}, in);
+  context.emit<A>(r, {{&A::x, x.location}, {&A::y, y.location}}, in);
   context.finish(node, to, y);
 }
 
@@ -275,7 +276,7 @@ void lower(LoweringContext& context, const Node& node, const TopK& top) {
   t.largest = top.largest;
   t.storage = in;
   using A = TopKArguments;
-  context.emit<A>(t, {{&A::x, x.place}, {&A::y, y.place}}, in);
+  context.emit<A>(t, {{&A::x, x.location}, {&A::y, y.location}}, in);
   context.finish(node, y);
 }
 

@@ -18,7 +18,7 @@ void lower(LoweringContext& context, const Node& node, const Pool& pool) {
   p.y_stride = narrow(context.image_of(y)->pixel);
   p.average = pool.kind == Pool::Kind::average;
   p.count_padding = pool.count_padding;
-  context.emit<PoolArguments>(p, {{&PoolArguments::x, x.value.place}, {&PoolArguments::y, y.place}});
+  context.emit<PoolArguments>(p, {{&PoolArguments::x, x.value.location}, {&PoolArguments::y, y.location}});
   context.finish(node, y);
 }
 
@@ -39,8 +39,8 @@ void lower(LoweringContext& context, const Node& node, const Resize& resize) {
   set_images(r, x.image, y.shape);
   r.y_stride = narrow(context.image_of(y)->pixel);
   using A = ResizeArguments;
-  context.emit<A>(r, {{&A::x, x.value.place},
-                      {&A::y, y.place},
+  context.emit<A>(r, {{&A::x, x.value.location},
+                      {&A::y, y.location},
                       {&A::rows, taps(context, resize.rows)},
                       {&A::columns, taps(context, resize.columns)}});
   context.finish(node, y);
@@ -62,10 +62,10 @@ void lower(LoweringContext& context, const Node& node, const Resample& resample)
   std::vector<int> indices;
   for (const auto index : resample.indices) indices.push_back(narrow(index));
   using A = ResampleArguments;
-  context.emit<A>(r, {{&A::x, x.place},
+  context.emit<A>(r, {{&A::x, x.location},
                       {&A::indices, context.tensors.constant(indices)},
                       {&A::weights, context.tensors.constant(resample.weights)},
-                      {&A::y, y.place}});
+                      {&A::y, y.location}});
   context.finish(node, y);
 }
 
@@ -101,7 +101,7 @@ void lower(LoweringContext& context, const Node& node, const GridSample& sample)
   std::ranges::copy(grid.strides, g.grid_strides);
   g.sampling = sampling_of(sample);
   using A = GridSampleArguments;
-  context.emit<A>(g, {{&A::x, x.place}, {&A::grid, grid.place}, {&A::y, y.place}});
+  context.emit<A>(g, {{&A::x, x.location}, {&A::grid, grid.location}, {&A::y, y.location}});
   context.finish(node, y);
 }
 
@@ -111,7 +111,7 @@ void lower(LoweringContext& context, const Node& node, const DeformableAttention
   const auto scores = context.stored(node.inputs[0], context.storage());
   const auto y = attended(context, node);
   A a;
-  std::vector<Operand<A>> operands{{&A::scores, scores.place}, {&A::y, y.place}};
+  std::vector<Operand<A>> operands{{&A::scores, scores.location}, {&A::y, y.location}};
   a.images = narrow(static_cast<std::int64_t>(node.inputs.size() / 2));
   for (std::size_t i = 0; i < node.inputs.size() / 2; ++i) {
     const auto x = side_by_side(context, node.inputs[1 + 2 * i]);
@@ -119,8 +119,8 @@ void lower(LoweringContext& context, const Node& node, const DeformableAttention
     a.image[i] = {narrow(x.shape[2]), narrow(x.shape[3]), {x.strides[0], x.strides[2], x.strides[3]}, {}};
     std::ranges::copy(grid.strides, a.image[i].grid_strides);
     a.points = narrow(grid.shape[2]);
-    operands.emplace_back(&A::x, i, x.place);
-    operands.emplace_back(&A::grid, i, grid.place);
+    operands.emplace_back(&A::x, i, x.location);
+    operands.emplace_back(&A::grid, i, grid.location);
   }
   a.batch = narrow(y.shape[0]);
   a.queries = narrow(y.shape[1]);

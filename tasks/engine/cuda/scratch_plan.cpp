@@ -15,9 +15,9 @@ class Lifetimes {
  public:
   explicit Lifetimes(std::size_t buffers) : lifetimes_(buffers, Lifetime{0, never, 0}) {}
 
-  void use(const MemoryLocation& place, std::size_t time) {
-    if (place.region != MemoryLocation::Region::buffer) return;
-    auto& lifetime = lifetimes_[place.buffer];
+  void use(const MemoryLocation& location, std::size_t time) {
+    if (location.region != MemoryLocation::Region::buffer) return;
+    auto& lifetime = lifetimes_[location.buffer];
     lifetime.first = std::min(lifetime.first, static_cast<std::uint32_t>(time));
     lifetime.last = std::max(lifetime.last, static_cast<std::uint32_t>(time));
   }
@@ -37,10 +37,10 @@ class Lifetimes {
 };
 
 void use_all(Lifetimes& lifetimes, const KernelCall& call, std::size_t time) {
-  for (const auto& pointer : call.pointers) lifetimes.use(pointer.place, time);
+  for (const auto& pointer : call.pointers) lifetimes.use(pointer.location, time);
 }
 void use_all(Lifetimes& lifetimes, const ConvCall& call, std::size_t time) {
-  for (const auto* place : {&call.x, &call.residual, &call.zero, &call.y}) lifetimes.use(*place, time);
+  for (const auto* location : {&call.x, &call.residual, &call.zero, &call.y}) lifetimes.use(*location, time);
 }
 
 std::vector<std::uint32_t> layer_times(const Program& program) {
@@ -64,10 +64,10 @@ std::vector<std::optional<std::uint32_t>> port_buffers(const Program& program) {
   for (const auto* ports : {&program.inputs, &program.outputs})
     for (const auto& port : *ports) {
       const auto size = static_cast<std::size_t>(element_count(port.shape)) * size_of(port.type);
-      const bool alone = is_stored_as_seen(port.type) && port.place.region == MemoryLocation::Region::buffer &&
-                         port.place.offset == 0 && program.buffers[port.place.buffer] < size + aligned_pixel &&
-                         std::ranges::find(buffers, port.place.buffer) == buffers.end();
-      buffers.push_back(alone ? std::optional(port.place.buffer) : std::nullopt);
+      const bool alone = is_stored_as_seen(port.type) && port.location.region == MemoryLocation::Region::buffer &&
+                         port.location.offset == 0 && program.buffers[port.location.buffer] < size + aligned_pixel &&
+                         std::ranges::find(buffers, port.location.buffer) == buffers.end();
+      buffers.push_back(alone ? std::optional(port.location.buffer) : std::nullopt);
     }
   return buffers;
 }
@@ -82,7 +82,7 @@ ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> met
   Lifetimes lifetimes(sizes.size());
   ScratchPlan plan;
   plan.counters = program.counters;
-  for (const auto& input : program.inputs) lifetimes.use(input.place, 0);
+  for (const auto& input : program.inputs) lifetimes.use(input.location, 0);
   for (std::size_t i = 0; i < program.calls.size(); ++i) {
     const auto& what = program.calls[i].what;
     std::visit([&](const auto& call) { use_all(lifetimes, call, i + 1); }, what);
@@ -95,7 +95,7 @@ ScratchPlan plan_scratch(const Program& program, std::span<const ConvMethod> met
     lifetimes.use(workspace, i + 1);
     sizes[workspace.buffer] = needs.workspace;
   }
-  for (const auto& output : program.outputs) lifetimes.use(output.place, program.calls.size() + 1);
+  for (const auto& output : program.outputs) lifetimes.use(output.location, program.calls.size() + 1);
   if (plan.counters > 0) {
     const MemoryLocation counters{MemoryLocation::Region::buffer, program.counters_buffer, 0};
     lifetimes.use(counters, 0);

@@ -144,16 +144,17 @@ PlacedTensor Tensors::destination(TensorId id, Storage storage) {
   if (slot.group == ConcatPlan::Slot::none || storage != program_.storage)
     return allocate(shape, natural(id, storage), storage);
   const auto& group = concats_.groups[slot.group];
-  auto& place = groups_[slot.group];
+  auto& location = groups_[slot.group];
   auto strides = channels_last(group.shape, group.pixel);
-  if (!place) place = allocate(group.shape, strides, program_.storage).place;
+  if (!location) location = allocate(group.shape, strides, program_.storage).location;
   const auto offset = static_cast<std::size_t>(slot.first * strides[group.axis]) * size_of(program_.storage);
-  return {place->at(offset), program_.storage, shape, std::move(strides)};
+  return {location->at(offset), program_.storage, shape, std::move(strides)};
 }
 
 bool Tensors::own_buffer(const PlacedTensor& value) const {
-  return value.place.region == MemoryLocation::Region::buffer && value.place.offset == 0 &&
-         std::ranges::none_of(groups_, [&](const auto& group) { return group && group->buffer == value.place.buffer; });
+  return value.location.region == MemoryLocation::Region::buffer && value.location.offset == 0 &&
+         std::ranges::none_of(groups_,
+                              [&](const auto& group) { return group && group->buffer == value.location.buffer; });
 }
 
 PlacedTensor Tensors::destination(std::size_t node, std::span<const TensorId> inputs) {
@@ -167,10 +168,11 @@ PlacedTensor Tensors::destination(std::size_t node, std::span<const TensorId> in
         !lie_alike(shape, x.strides, natural(output)))
       continue;
     const auto in_buffer = [&](TensorId other) {
-      return value(other).place.region == MemoryLocation::Region::buffer && value(other).place.buffer == x.place.buffer;
+      return value(other).location.region == MemoryLocation::Region::buffer &&
+             value(other).location.buffer == x.location.buffer;
     };
     if (std::ranges::count_if(inputs, in_buffer) > 1) continue;
-    return {x.place, x.storage, shape, natural(output)};
+    return {x.location, x.storage, shape, natural(output)};
   }
   return destination(output, storage_of(output));
 }

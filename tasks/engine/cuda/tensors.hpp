@@ -18,7 +18,7 @@ namespace rtexec::tasks::cuda {
 
 /// A tensor with its memory location and layout.
 struct PlacedTensor {
-  MemoryLocation place;
+  MemoryLocation location;
   Storage storage = Storage::f32;
   Shape shape;
   Strides strides;
