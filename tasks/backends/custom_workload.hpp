@@ -79,8 +79,8 @@ class CustomWorkload final : public Workload {
   std::string code_;
   std::vector<rtexec::Tensor> inputs_, outputs_;
   std::vector<std::string> layers_;
-  /// The C workload calls its pieces segments; cut() groups them. For each group, the number of the first piece after
-  /// it.
+  /// The pieces of a C workload, which rtexec_workload calls segments, are the layers of this workload. cut() combines
+  /// layers to segments. For each segment: the number of the first layer after the segment.
   std::vector<std::size_t> segment_ends_;
   LayerObserver observer_;
   std::string device_name_;

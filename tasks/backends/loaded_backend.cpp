@@ -88,8 +88,8 @@ class LoadedBackend final : public Backend {
  private:
   [[nodiscard]] std::string who() const { return "back end " + config::quoted(backend_.name); }
 
-  /// Returns a fingerprint of everything known here on which execution times depend: shared object, model file, shapes,
-  /// precision and arguments.
+  /// Returns a fingerprint of all properties known here on which execution times depend: shared object, model file,
+  /// shapes, precision and arguments.
   [[nodiscard]] Result<std::string> code_of(const Task& task) const {
     Fingerprint fingerprint = code_;
     if (const auto added = add_file(fingerprint, task.model); !added) return Unexpected(added.error());

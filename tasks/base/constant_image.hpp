@@ -15,8 +15,8 @@ namespace rtexec::tasks {
 /// A read-only image. Locking the process's memory fills in the page tables of an image, but uses no further memory.
 class ConstantImage {
  public:
-  /// The length of the pattern that pattern() repeats, in pages: 16 MiB with pages of 4 KiB. The length is a prime
-  /// number. So any 4093 consecutive chunks have different contents, if the chunk size is a power of two in pages.
+  /// The number of pages of the pattern that pattern() repeats: 16 MiB with pages of 4 KiB. The number is prime. So any
+  /// 4093 consecutive chunks have different contents, if the chunk size is a power of two in pages.
   static constexpr std::uint64_t pattern_pages = 4093;
 
   ConstantImage() = default;

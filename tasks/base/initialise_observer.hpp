@@ -1,6 +1,7 @@
-// An observer of the initialisation of buffers. The struct has only a function pointer, so that no task depends on the
-// observer. The function is called during set-up, on the thread that initialises the buffer. If there is no observer,
-// no tile is timed.
+// An observer of the initialisation of buffers. A GPU initialises a buffer in tiles: each tile is prefetched to the
+// device, then filled (tiled.hpp). Observer is a function pointer with its argument, so that tasks do not depend on the
+// code that observes. The function is called during set-up, on the thread that initialises the buffer. If there is no
+// observer, no tile is timed.
 #pragma once
 
 #include <rtexec/units.hpp>
@@ -9,9 +10,9 @@
 
 namespace rtexec::tasks::initialise {
 
-/// The times at which the stages of one tile begin and end, measured by the GPU's clock. They count from the start of
-/// the first prefetch. Without prefetching, they count from the first `make_begin`, and both prefetch times of a tile
-/// equal its `make_begin`.
+/// The times at which the prefetch and the filling (`make`) of one tile begin and end, measured by the GPU's clock.
+/// They count from the start of the first prefetch. Without prefetching, they count from the first `make_begin`, and
+/// both prefetch times of a tile equal its `make_begin`.
 struct TileTimes {
   Duration prefetch_begin{0}, prefetch_end{0}, make_begin{0}, make_end{0};
   friend bool operator==(const TileTimes&, const TileTimes&) = default;

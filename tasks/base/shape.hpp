@@ -9,7 +9,8 @@ namespace rtexec::tasks {
 
 using Shape = std::vector<std::int64_t>; // empty for a scalar; a dimension of 0 means that the tensor has no elements
 
-/// Returns the product of the dimensions. Shapes of a Graph never exceed max_elements.
+/// Returns the product of the dimensions, without a check for overflow. The tensors of a Graph have at most
+/// max_elements elements, so that the product cannot overflow.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
 /// Returns "1x3x224x224", or "scalar".
 [[nodiscard]] std::string to_string(const Shape& shape);

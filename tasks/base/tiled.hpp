@@ -51,7 +51,7 @@ class TiledInitialiser {
                              const Observer& observer = {});
 
  private:
-  /// The events that mark the stages of one tile, in the order of time.
+  /// The events at the begin and end of the prefetch and of the filling of one tile, in the order of time.
   struct Marks {
     hal::cuda::Event prefetch_begin = nullptr, prefetch_end = nullptr, make_begin = nullptr, make_end = nullptr;
     [[nodiscard]] std::array<hal::cuda::Event, 4> all() const {
@@ -74,9 +74,9 @@ class TiledInitialiser {
 /// Initialises a buffer on the host: calls `make`, which must fill all `size` bytes, and reports to `observer`.
 void make_on_host(Bytes size, const std::function<void()>& make, const Observer& observer);
 
-/// Copies `bytes` to the beginning of `buffer`, which may be of any kind and on any device. To GPU or managed memory,
-/// copies tile by tile; if `bytes` are page-locked, this runs at the speed of the link. Returns bad_input if `bytes`
-/// are longer than the buffer.
+/// Copies `bytes` to the beginning of `buffer`, which may be of any kind and on any device. If the buffer is GPU memory
+/// or managed memory, copies tile by tile; page-locked `bytes` are then copied at the speed of the link. Returns
+/// bad_input if `bytes` are longer than the buffer.
 [[nodiscard]] Result<> load(Device& device, const Buffer& buffer, std::span<const std::byte> bytes,
                             const Observer& observer = {}, const Tiling& tiling = {});
 
