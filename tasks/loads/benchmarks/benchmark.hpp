@@ -150,7 +150,8 @@ void fill_integers(const Addresses& host, std::size_t array, std::size_t count, 
 
 // ---- helpers for traffic(): all arrays have words of 4 bytes
 
-// Figures of the GPU of the NVIDIA Jetson TX2.
+// The size of the L2 cache, and the number of threads that execute at the same time, on the GPU of the NVIDIA Jetson
+// TX2.
 constexpr Bytes estimated_cache{512 << 10};
 constexpr std::uint64_t threads_at_once = 4096;
 [[nodiscard]] constexpr bool is_kept(Bytes bytes) { return bytes <= estimated_cache; }

@@ -1,6 +1,7 @@
 // Breadth-first search: finds the distance, in edges, from the first node to each of `size` nodes of a random graph. A
-// job has 24 kernels, one for each level. The kernel of a level without nodes detects this from a word that the
-// previous level wrote, and ends at once. Nodes beyond the last level are not reached. A node has 4 to 12 edges.
+// node has 4 to 12 edges. A level is the set of nodes at the same distance. A job has 24 kernels, one for each level.
+// If a level has no nodes, its kernel detects this from a word that the kernel of the previous level wrote, and ends at
+// once. Nodes beyond the last level are not reached.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <algorithm>
@@ -79,7 +80,8 @@ LaunchTraffic expected(double nodes, double edges, double frontier, double found
   const double listed = taken(own, each) + taken(std::max(edges / blocks / 32, 1.0), 1.25 * each);
   const double looked_up = taken(all, each * edges / nodes) * (1 - own / all);
   const auto cached = static_cast<double>(estimated_cache.count);
-  // The fraction of the array `levels` that is in the cache, if streaming data occupy a fifth of the cache.
+  // The fraction of the array `levels` (4 bytes for each node) that is in the cache. It is assumed that streaming data
+  // occupy a fifth of the cache.
   const double held = std::min(1.0, cached / (5 * nodes));
   double hits = blocks * (1 + looked_up * held) - 1;
   if (held >= 1) hits += blocks * own;

@@ -33,8 +33,8 @@ class EmulatedCosts {
  public:
   /// Makes an object without costs.
   EmulatedCosts() = default;
-  /// `exchanged` is the number of bytes that both host and device use. The object has no costs if `costs` does not hold
-  /// known costs.
+  /// `exchanged` is the number of bytes that both host and device use. If the costs of the platform are unknown (no
+  /// known costs in `costs`), no costs are emulated.
   EmulatedCosts(const MemoryCosts& costs, MemoryPolicy policy, const benchmark::Benchmark& benchmark, unsigned size,
                 Bytes exchanged);
 

@@ -19,8 +19,8 @@ enum : std::size_t { x, y, z, labels };
 constexpr std::size_t rounds = 16;
 
 /// Returns the smallest label of the points within reach. The loop has no branch, so that the compiler vectorises it.
-/// The loop compares squared distances by their bits, since non-negative floats are ordered like their bits. It
-/// replaces the label of a point that is too far away by the largest integer.
+/// The loop compares squared distances by their bits, since non-negative floats are ordered like their bits. A point
+/// that is too far away counts with the largest integer instead of its label.
 RTEXEC_VECTORISED int min_label(const cuda::ClusteringArguments& p, unsigned point) noexcept {
   constexpr int none = std::numeric_limits<int>::max();
   const float x0 = p.x[point], y0 = p.y[point], z0 = p.z[point];

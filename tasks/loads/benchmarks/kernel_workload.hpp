@@ -68,11 +68,11 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status make_resident() noexcept override { return status_of(JobPart::copies_in); }
   [[nodiscard]] Status execute_resident() noexcept override { return status_of(JobPart::kernels); }
 
-  /// The three steps of a job's device part. Executed in this order, they have the effect of execute() under policy D.
+  /// The three phases of a job's device part. Executed in this order, they have the effect of execute() under policy D.
   enum class JobPart { copies_in, kernels, copies_out };
-  /// Executes one step. Call it during set-up, on the thread of a compute engine.
+  /// Executes one phase. Call it during set-up, on the thread of a compute engine.
   [[nodiscard]] Result<> run(JobPart part);
-  /// Executes all steps, and returns the time of the kernels.
+  /// Executes all phases, and returns the time of the phase `kernels`.
   [[nodiscard]] Result<Duration> time_kernels();
 
   /// Returns the memory that bind() will allocate.

@@ -66,8 +66,9 @@ std::vector<Step> steps(unsigned size, const Addresses& device) {
   return made;
 }
 
-/// Returns the traffic of one launch. A cache line of the table holds parts of two or three neighbouring blocks. This
-/// launch uses one of these parts; the previous launch used the other parts.
+/// Returns the traffic of one launch. A cache line of the table extends over two or three neighbouring blocks in a row
+/// of blocks, and successive launches compute these blocks. Therefore 5/8 of the accesses hit if the data of two
+/// launches fit into the cache.
 LaunchTraffic traffic_of(unsigned diagonal, unsigned size) {
   constexpr std::uint64_t block = cuda::alignment_block;
   const auto within = [&](std::uint64_t index) { return std::min(block, size - index * block); };

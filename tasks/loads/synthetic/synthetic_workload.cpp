@@ -18,7 +18,8 @@ void spin_until(Instant end) noexcept {
   while (Clock::now() < end) {}
 }
 
-/// Returns the number of words that are visited in memory of this size: one word in each page with room for it.
+/// Returns the number of words that are visited in memory of this size: one word in each page, also in an incomplete
+/// last page if it has space for a word.
 std::size_t words_in(Bytes size) noexcept { return (size.count + page - sizeof(std::uint64_t)) / page; }
 
 std::uint64_t read_word(const std::byte* at) noexcept {

@@ -15,9 +15,8 @@
 //            Caches that allocate on a write read the line first, and write the line back later. Therefore up to twice
 //            as many bytes pass the memory bus.
 //   read     Counts each line read; one word of each line is read.
-//   copy     Counts a line read and a line written for each line copied. If the cache reads a line before it is
-//   written,
-//            three lines pass the bus.
+//   copy     Counts a line read and a line written for each line copied. If the cache reads a line
+//            before the line is written, three lines pass the bus.
 //   latency  Counts each line read. Each line holds the address of the next line, so that accesses never overlap.
 //   pages    Counts each page touched for the first time. The kernel clears such a page.
 #pragma once

@@ -35,7 +35,7 @@ class GeneratorThread {
   /// Returns the traffic since the start. About the last 64 KiB may be missing. After stop() the result is complete.
   /// Any thread may call it.
   [[nodiscard]] Traffic so_far() const noexcept;
-  /// Stops the thread. The thread first moves at most about 64 KiB. A second call returns the same result.
+  /// Stops the thread after it has moved at most about 64 KiB more. A second call returns the same result.
   Traffic stop();
   [[nodiscard]] int kernel_id() const; // the thread's number in /proc
 

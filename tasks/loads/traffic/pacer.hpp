@@ -13,8 +13,8 @@ class Pacer {
  public:
   /// The time between bursts: a tenth of the usual regulation period.
   static constexpr Duration grid = std::chrono::microseconds(100);
-  /// The maximum lateness of a burst. Bursts that are later are dropped, so that no burst of requests follows lost
-  /// time.
+  /// The maximum lateness of a burst. A burst with a greater lateness is dropped, so that a generator that was delayed
+  /// does not move all overdue bytes at once.
   static constexpr Duration max_behind = std::chrono::milliseconds(10);
 
   /// `rate` and `unit` must be above 0.

@@ -9,7 +9,8 @@ using cuda::CudnnFunctions;
 
 constexpr int channels_first = 0; // CUDNN_TENSOR_NCHW
 constexpr int side_of_filter = 3;
-/// First version in which a caller can choose; earlier versions always compute floats in multiply-add units.
+/// First version of cuDNN in which a caller can choose between Tensor Cores and CUDA cores (multiply-add units) for
+/// floats. Earlier versions always use CUDA cores for floats.
 constexpr std::size_t first_with_choice = 8000;
 
 } // namespace

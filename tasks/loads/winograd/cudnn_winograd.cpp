@@ -24,7 +24,7 @@ CudnnWinograd::CudnnWinograd(const Graph& graph, double flops, const Method& met
   segment_ends_ = {1};
 }
 
-/// Unbinds first, because the graph uses the convolution, which is destroyed later.
+/// Unbinds first, so that the graph is destroyed before the convolution that the graph uses.
 CudnnWinograd::~CudnnWinograd() { unbind(); }
 
 Bytes CudnnWinograd::picture() const {
@@ -86,7 +86,7 @@ Result<> CudnnWinograd::issue(const Memory& memory) {
   if (auto computed = convolution_->compute(method_.algorithm, x, memory.constant, y, workspace, method_.workspace);
       !computed)
     return computed;
-  executor_->begin(); // the previous kernel is a kernel of cuDNN, not of the executor
+  executor_->begin(); // the next kernel must not overlap the kernel of cuDNN
   if (auto recorded = record(0, 1); !recorded) return recorded;
   if (auto copied = executor_->stage_output({buffers_[1].device}, ElementType::float32, y, floats); !copied)
     return copied;

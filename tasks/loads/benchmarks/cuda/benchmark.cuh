@@ -1,5 +1,5 @@
-// Device functions for the kernels of micro-benchmarks, in addition to the engine's primitives: arithmetic with the
-// same bits as on the host device.
+// Device functions for the kernels of micro-benchmarks, in addition to the engine's primitives. Their results are
+// bit-identical to the results of the host device (the CPU back end).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/primitives.cuh"

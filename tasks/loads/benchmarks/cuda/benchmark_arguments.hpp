@@ -109,7 +109,8 @@ struct HotspotArguments {
   unsigned side = 0;
 };
 
-/// Computes costs[j] = wall[j] + min(before[j - 1], before[j], before[j + 1]).
+/// Computes a row of costs from the previous row of costs, `before`: costs[j] = wall[j] + min(before[j - 1], before[j],
+/// before[j + 1]).
 struct PathfinderArguments {
   const int* wall = nullptr; // one row of the wall
   const int* before = nullptr;
@@ -118,8 +119,8 @@ struct PathfinderArguments {
 };
 
 /// Expands one level of a breadth-first search. The neighbours of node i are the entries [first[i], first[i + 1]) of
-/// `neighbours`. A node of level `level` gives level + 1 to each neighbour that has no level yet (a value below 0).
-/// reached[l] is nonzero if level l has nodes.
+/// `neighbours`. If a neighbour of a node of level `level` has no level yet (a value below 0), sets the neighbour's
+/// level to level + 1. reached[l] is nonzero if level l has nodes.
 struct BfsArguments {
   const unsigned* first = nullptr;
   const unsigned* neighbours = nullptr;
@@ -137,8 +138,8 @@ struct NearestNeighbourArguments {
   float to_x = 0, to_y = 0;
 };
 
-/// Makes as many updates as the table has elements. The number of an update selects the updated element
-/// pseudo-randomly.
+/// Updates elements of the table at pseudo-random positions, as often as the table has elements. The number of an
+/// update determines its position.
 struct RandomAccessArguments {
   unsigned* table = nullptr;
   unsigned count = 0;
