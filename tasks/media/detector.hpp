@@ -24,8 +24,8 @@ struct DetectorHead {
 };
 
 /// A decoder of boxes. Keeps boxes whose objectness times best class probability is at least kThreshold. To bound the
-/// time, only the best kMostCandidates boxes enter the suppression, and at most kMostBoxes of the remaining boxes are
-/// reported.
+/// time, non-maximum suppression (suppression.hpp) receives only the best kMostCandidates of these boxes. At most
+/// kMostBoxes of the boxes that it keeps are reported.
 class Detector final : public OutputDecoder {
  public:
   static constexpr float kThreshold = 0.5f;

@@ -66,8 +66,8 @@ class FrameSampler {
 
   FrameSampler(const rtexec::Tensor& tensor, const Preprocessing& preprocessing, bool planar);
   [[nodiscard]] static Tap tap(int position, int inner_size, int frame_size) noexcept;
-  /// Ensures that the rows `tap.first` and `tap.second` of the frame are scaled and in memory. Both may be the same
-  /// row.
+  /// Ensures that the rows `tap.first` and `tap.second` of the frame are scaled and in memory. `tap.first` and
+  /// `tap.second` may be equal.
   void fetch_lines(const Frame& frame, const Tap& tap, int width) noexcept;
   void fetch(const Frame& frame, Line& line, int number, int width) const noexcept;
   template <class Pixels> void across(const Pixels& pixels, float* rgb, int width) const noexcept;

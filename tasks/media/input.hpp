@@ -36,7 +36,7 @@ class InputSource {
   [[nodiscard]] virtual Status fetch(std::uint64_t job, const rtexec::Tensor& tensor) noexcept = 0;
 };
 
-/// True if `input` names pictures. It does unless it is empty (noise) or a .npy tensor.
+/// True if `input` names pictures: it is neither empty (noise) nor a .npy tensor.
 [[nodiscard]] bool are_pictures(const std::filesystem::path& input);
 
 /// Makes a source for inputs with the shape and type of `tensor`, whose bytes are not read. If `input` names pictures,

@@ -37,7 +37,8 @@ class MjpgDecoder {
 
   Extent size_;
   std::vector<std::uint8_t> rgb_;
-  std::unique_ptr<Library> library_; // must not move: the library keeps its address
+  // On the heap, because libjpeg keeps the address of this object, which therefore must not move.
+  std::unique_ptr<Library> library_;
 };
 
 } // namespace rtexec::tasks

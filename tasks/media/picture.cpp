@@ -56,9 +56,9 @@ Expected<Extent, std::string_view> inspect(std::span<const std::byte> compressed
 }
 
 /// Returns the maximum memory that stb_image needs for a picture of `size`. Only a damaged or malicious file requests
-/// more. The worst case per pixel is an interlaced PNG of 16 bits and four channels. The terms of kBytesPerPixel are
-/// the data, which grow once, the pixels of each pass, all pixels, pixels without transparency, and pixels in 8 bits. A
-/// JPEG pads its sides to at most 32 pixels.
+/// more. The worst case per pixel is an interlaced PNG of 16 bits and four channels. The terms of kBytesPerPixel are,
+/// in order: the data before and after their block grows once (two terms), the pixels of each pass, all pixels, the
+/// pixels without transparency, and the pixels in 8 bits. A JPEG pads its sides to at most 32 pixels.
 std::size_t max_memory(Extent size, std::size_t compressed) {
   constexpr std::size_t kBytesPerPixel = 8 + 16 + 8 + 8 + 6 + 3, kPadding = 32;
   // All blocks of a buffer that doubles until it holds the file, in bytes per byte of the file.
