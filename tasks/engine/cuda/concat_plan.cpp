@@ -122,8 +122,8 @@ class Planner {
   const Graph& graph_;
   const std::vector<bool>& rows_;
   std::int64_t unit_;
-  std::vector<bool> written_;       // for each tensor, true if a kernel writes it and can skip channels between pixels
-  std::vector<bool> anywhere_;      // for each tensor, true if its kernel can also skip pixels
+  std::vector<bool> written_;       // for each tensor, true if a kernel writes it with any distance between pixels
+  std::vector<bool> anywhere_;      // for each tensor, true if its kernel can also space pixels unevenly
   std::vector<const Node*> slices_; // for each tensor, the View node that computes it, or null
   ConcatPlan plan_;
 };

@@ -94,8 +94,7 @@ ConvMath math_of(Precision precision, const ConvArguments& conv, bool matrix) {
   return precision == Precision::tf32 ? ConvMath::tf32 : ConvMath::tf32x3;
 }
 
-/// True if `variant` has an arithmetic that is worth measuring for `conv`. `matrix` is true if the device has Tensor
-/// Cores.
+/// True if the arithmetic of `variant` is worth measuring for `conv`. `matrix` is true if the device has Tensor Cores.
 bool computes(const ConvVariant& variant, Precision precision, const ConvArguments& conv, bool matrix) {
   const bool as_precise = precision == Precision::fp32 && !conv.is_int8 && variant.math == ConvMath::simt_f;
   return variant.math == math_of(precision, conv, matrix) || as_precise;

@@ -108,8 +108,8 @@ class Tuner {
   }
 
   /// Returns the fastest method for `calls`, which have the same geometry. `standard` is the default method. The calls
-  /// are measured in turn. So weights are in the cache or in memory as in the network: weights of many calls do not fit
-  /// into the cache.
+  /// are measured in turn, so that their weights compete for the cache as in the network: the weights of many calls do
+  /// not fit into the cache.
   Result<ConvMethod> fastest(const std::vector<const ConvCall*>& calls, const ConvMethod& standard) {
     turns_.clear();
     for (const auto* each : calls) turns_.push_back(moved(*each));

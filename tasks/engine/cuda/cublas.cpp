@@ -47,8 +47,9 @@ Result<std::unique_ptr<Cublas>> Cublas::open(hal::cuda::Stream stream) {
 
 Result<std::unique_ptr<Cublas>> Cublas::open(const CublasFunctions& functions, hal::cuda::Stream stream) {
   std::unique_ptr<Cublas> cublas(new Cublas(functions));
-  // Each product has its own workspace. So this setting keeps the workspace small that cuBLAS allocates for itself,
-  // which would be 32 MiB on large GPUs. If the user has set the variable, the user's setting is not overwritten.
+  // Keeps the workspace small that cuBLAS allocates for itself, which would be 32 MiB on large GPUs. That workspace is
+  // not needed, because each product has its own. If the user has set the variable, the user's setting is not
+  // overwritten.
   constexpr int keep = 0;
   if (::setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8", keep) != 0)
     return fail(Errc::out_of_memory, "setting CUBLAS_WORKSPACE_CONFIG failed");

@@ -74,7 +74,8 @@ class Executor {
   /// Records an event in the stream. Each run of the captured graph sets the event's time anew.
   [[nodiscard]] Result<> record(hal::cuda::Event event);
 
-  /// Declares that the next call does not follow a kernel of this project, as at the beginning of a graph.
+  /// Declares that the next call does not follow a kernel of this project, for example at the beginning of a graph. The
+  /// next kernel then starts only after all previous work has ended.
   void begin() { after_own_kernel_ = false; }
 
  private:

@@ -98,7 +98,8 @@ class GpuNetwork : public Network {
 
   void link(std::size_t port, bool on_host);
   [[nodiscard]] Link link_of(std::size_t port) const noexcept { return links_.empty() ? Link() : links_[port]; }
-  /// Returns the index in `linked_` of the address to which the graph copies output port `port` as recurrent state.
+  /// Returns the index in `linked_` of the address to which the graph copies output port `port` if the output is
+  /// recurrent state.
   [[nodiscard]] std::size_t state_place(std::size_t port) const noexcept { return port + outputs_.size(); }
   [[nodiscard]] void*& linked_at(std::size_t port) noexcept { return reinterpret_cast<void**>(linked_.host)[port]; }
   [[nodiscard]] cuda::OuterPlace linked_place(std::size_t port) const noexcept {

@@ -23,8 +23,9 @@ Strides sum(Strides a, const Strides& b) {
   return a;
 }
 
-/// Returns the layout of index tuples that refer to places in x. Each tuple has `depth` indices. Index d of a tuple
-/// counts in dimension first + d of x. The indices of a tuple are `stride` elements apart in memory.
+/// Returns the layout of index tuples, each of which refers to a place in x (an element, or the beginning of a slice).
+/// Each tuple has `depth` indices. Index d of a tuple counts in dimension first + d of x. The indices of a tuple are
+/// `stride` elements apart in memory.
 IndexedPlaces places_in(const PlacedTensor& x, std::size_t first, std::size_t depth, std::int64_t stride) {
   IndexedPlaces places;
   places.depth = narrow(static_cast<std::int64_t>(depth));
@@ -102,7 +103,8 @@ void lower(LoweringContext& context, const Node& node, const Scatter& operation)
   p.kind = static_cast<int>(operation.kind);
   p.storage = to;
   Strides index_strides = indices.strides, y_strides = y.strides;
-  /// True for a dimension along which several updates may refer to the same element.
+  /// True for a dimension along which several updates may be combined in the same element. One thread processes all
+  /// indices of such a dimension in order.
   std::vector<bool> serial(rank, false);
   if (operation.axis) {
     p.places = places_in(y, *operation.axis, 1, 0);

@@ -17,7 +17,8 @@ const Conv* conv_of(const Node& node) {
   return integers ? &integers->conv : std::get_if<Conv>(&node.operation);
 }
 
-/// Returns `shape` as the shape of the node's operands: an image for a convolution, a matrix for a product.
+/// Returns the shape in which the node's kernel sees an operand of shape `shape`: an image for a convolution, a matrix
+/// for a product.
 Shape flat(const Node& node, const Shape& shape) {
   if (conv_of(node)) return shape;
   return {element_count(shape) / shape.back(), shape.back()};

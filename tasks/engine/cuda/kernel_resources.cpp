@@ -13,7 +13,8 @@ namespace api = hal::cuda;
 
 constexpr unsigned plain_shared = 48 << 10; // bytes of dynamic shared memory that need no function attribute
 
-/// True if `image` contains the text `name`. An image contains the names of its kernels as text, compiled or not.
+/// True if `image` contains the text `name`. An image contains the names of its kernels as text, both as a cubin and as
+/// PTX.
 bool mentions(const KernelImage& image, std::string_view name) {
   return std::string_view(static_cast<const char*>(image.data), image.size).contains(name);
 }

@@ -41,7 +41,7 @@ struct Pixels {
 
 /// True if the elements are contiguous in row-major order.
 [[nodiscard]] bool lies_dense(const PlacedTensor& value);
-/// Returns a tensor that shares the memory of `x`, with another shape and strides. Its first element is `offset`
+/// Returns a tensor that shares the memory of `x`, with another shape and other strides. Its first element is `offset`
 /// elements after the first element of x.
 [[nodiscard]] PlacedTensor under(const PlacedTensor& x, Shape shape, Strides strides, std::int64_t offset = 0);
 

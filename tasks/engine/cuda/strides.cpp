@@ -24,7 +24,8 @@ std::vector<Run> runs_of(const Shape& shape, const Strides& strides) {
   return runs;
 }
 
-/// The movement of a view's dimension in a tensor: one index of the view is `steps` indices of dimension `dimension`.
+/// The counterpart of a view's dimension in a tensor. The next index of the view is `steps` indices further in the
+/// tensor's dimension `dimension`.
 struct Advance {
   std::size_t dimension;
   std::int64_t steps;
@@ -46,7 +47,8 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) { return (value + u
 std::optional<Strides> reshape(const Shape& from, const Strides& strides, const Shape& to) {
   auto runs = runs_of(from, strides);
   Strides result(to.size(), 0);
-  // Each dimension of `to`, from the innermost on, takes its part of the innermost run that has elements left.
+  // Splits the runs into the dimensions of `to`, from the innermost dimension on. Each dimension of `to` is split off
+  // the innermost run that is not used up.
   for (std::size_t d = to.size(); d-- > 0;) {
     if (to[d] == 1) continue;
     if (runs.empty() || runs.back().count % to[d] != 0) return std::nullopt;

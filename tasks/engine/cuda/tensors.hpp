@@ -49,7 +49,7 @@ class Tensors {
   [[nodiscard]] bool knows(TensorId id) const { return values_.contains(id); }
   /// True if the tensor is written directly into its slice of a concatenation.
   [[nodiscard]] bool is_part(TensorId id) const { return concats_.slots[id].group != ConcatPlan::Slot::none; }
-  /// Prevents later calls from overwriting the tensor.
+  /// Prevents kernel calls that are emitted later from overwriting the tensor.
   void keep(TensorId id) { last_read_[source_[id]] = static_cast<std::size_t>(-1); }
 
   /// Returns the memory to which the node that computes `id` must write: its slice of a concatenation, or a new buffer.

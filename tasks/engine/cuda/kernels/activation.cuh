@@ -5,7 +5,7 @@
 
 namespace rtexec::tasks::cuda {
 
-/// Returns x tanh(log(1 + e^x)). Computes it as x (u - 1) / (u + 1) with u = (1 + e^x)^2. Returns x where u would
+/// Returns x tanh(log(1 + e^x)). Computes it as x (u - 1) / (u + 1) with u = (1 + e^x)^2. Returns x if u would
 /// overflow.
 DEVICE float mish(float x) {
   const float e = exponential(at_most(x, 30.0F));

@@ -153,9 +153,9 @@ template <class Math, class Shape> struct AttentionTile {
     }
   }
 
-  /// Adds the products of scores and values to the sums. The scores that a lane holds already are its fragment of the
-  /// left factor. For halves, the fragment is used unchanged. For floats, both factors have their keys in another
-  /// order, so that only the order of each sum's terms changes.
+  /// Adds the products of scores and values to the sums. The scores that a lane already holds form its fragment of the
+  /// left factor. For halves, they are in the order that the matrix instruction expects. For floats, the keys of both
+  /// factors are in another order, the same for both, which changes only the order of each sum's terms.
   DEVICE void add_values(const float (&scores)[groups][4], const char* values) {
     if constexpr (sizeof(Scalar) == 2) {
       const SharedAddress from =

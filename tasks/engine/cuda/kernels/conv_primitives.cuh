@@ -1,7 +1,7 @@
 // Asynchronous copies, matrix instructions and clusters for the convolution kernels. A register holds 32 bits: a float,
-// a tf32, two halves, or four bytes. The operands of a matrix instruction are called fragments. A fragment of A is 16
-// rows by 32 bytes. A fragment of B is 8 rows (columns of the product) by 32 bytes. So one kernel body serves tf32 (8
-// values in 32 bytes), half (16 values) and bytes (32 values).
+// a tf32, two halves, or four bytes. A matrix instruction computes D += A * B; its operands are called fragments. A
+// fragment of A is 16 rows by 32 bytes. A fragment of B is 8 rows (columns of the product) by 32 bytes. So one kernel
+// body serves tf32 (8 values in 32 bytes), half (16 values) and bytes (32 values).
 #pragma once
 
 #include "tasks/engine/cuda/kernels/primitives.cuh"

@@ -26,8 +26,8 @@ template <class Scalar> struct DepthwiseItem {
         left(first.w * p.stride_w - p.pad_left) {}
 };
 
-/// The operands of `width` taps of one kernel row for `strip` pixels, as stored. `strip` may exceed one only if
-/// neighbouring pixels of y read neighbouring pixels of x.
+/// The operands of `width` taps of one kernel row for `strip` neighbouring pixels of y, as stored. `strip` may exceed
+/// one only if neighbouring pixels of y read neighbouring pixels of x.
 template <class Scalar, int count, int width, int strip> struct DepthwiseTaps {
   static constexpr int span = width + strip - 1;
   using Part = Stored<Scalar, count>;

@@ -19,7 +19,9 @@ template <class Scalar, int kind> struct FusedRnn {
   static constexpr bool lstm = kind == RecurrentArguments::lstm, gru = kind == RecurrentArguments::gru;
   static constexpr int gates = lstm ? 4 : gru ? 3 : 1, columns = StackArguments::columns;
   using OfState = Rows<gates, columns>;
-  using OfInput = Rows<gates, columns, gru ? 3 : gates - 1>; // the reset gate does not apply to the candidate's input
+  // A gru adds the input's part of the candidate to a sum of its own (number 3), because the reset gate does not apply
+  // to that part.
+  using OfInput = Rows<gates, columns, gru ? 3 : gates - 1>;
   static_assert(OfState::quads == OfState::at_once);
 
   const StackArguments& p;

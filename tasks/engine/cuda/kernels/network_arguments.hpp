@@ -149,7 +149,7 @@ struct ConvArguments {
   int residual_last = 0;
   int in_cluster = 0; // true: the splits of a tile form a cluster; `partial` and `counters` are not used
   ActivationArguments activation;
-  // If `whole` is set, x and weights are int8, and y = activation((sum + offsets) * factors + bias + residual). Here
+  // If `is_int8` is set, x and weights are int8, and y = activation((sum + offsets) * factors + bias + residual). Here
   // `sum` is the integer result of conv(x, weights). If y is of type s32, y = sum + offsets modulo 2^32.
   int is_int8 = 0;
   unsigned outside = 0; // value of the padding around x, repeated in each of four bytes
@@ -368,9 +368,8 @@ struct ReduceArguments {
 
 /// The maximum number of warps in a block of the reduction kernels.
 constexpr unsigned reduce_most_warps = 8;
-/// Returns the number of threads that reduce the elements of one kept index together, in a reduction by rows
-/// (reduce.cu). `reduced` is the number of these elements. Up to 32 threads are lanes of one warp; a block then
-/// computes several rows.
+/// Returns the number of threads that together reduce the `reduced` elements of one kept index, in a reduction by rows
+/// (reduce.cu). If the result is at most 32, these threads are lanes of one warp, and a block computes several rows.
 constexpr unsigned reduce_row_threads(unsigned reduced) {
   constexpr unsigned of_warp = 64; // number of elements for each warp
   if (reduced > reduce_most_warps * of_warp) return 32 * reduce_most_warps;

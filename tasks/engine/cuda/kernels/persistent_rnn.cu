@@ -22,7 +22,7 @@ template <class Scalar, int kind, int columns> struct PersistentRnn {
 
   const RecurrentArguments& p;
   int unit, lane; // unit and lane of this thread; `unit` counts over all blocks
-  int gate;       // gate that this lane finishes; there is no such gate if the number is too large
+  int gate;       // gate that this lane finishes; no gate if the number is `gates` or more
   bool has_unit;  // false: the thread only takes part in exchanges
   bool usual;     // true: the activations are sigmoid, tanh, tanh
   int padded;     // number of elements of a state, padded to the columns of all lanes

@@ -281,7 +281,7 @@ Launch launch_of(const LayerNormArguments& p, Storage storage) {
 }
 std::optional<LayerNormRowsArguments> whole_rows(const LayerNormArguments& p, Storage storage) {
   const int chunk = chunk_of(storage), chunks = last_extent(p.reduced) / chunk;
-  constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // number of chunks of a lane
+  constexpr int lanes = 32, few_chunks = normalise_chunks / 2; // preferred maximum number of chunks of a lane
   const auto row = [&](const View& kept, const View& reduced) {
     return kept.rank <= 1 && reduced.rank == 1 && last_stride(reduced) == 1 && last_stride(kept) % chunk == 0;
   };
@@ -362,7 +362,8 @@ std::optional<int> lanes_of_stack(int max_inputs, int max_hidden) {
   return lanes;
 }
 Launch stack_launch(StackArguments& p, int kind, Storage storage) {
-  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float)); // number in the 48 KiB that every device has
+  // The number of floats in 48 KiB of shared memory, the size that every device has.
+  constexpr int floats = (48 << 10) / static_cast<int>(sizeof(float));
   const auto* kernel = kind == RecurrentArguments::lstm  ? name(storage, "fused_lstm_f", "fused_lstm_h")
                        : kind == RecurrentArguments::gru ? name(storage, "fused_gru_f", "fused_gru_h")
                                                          : name(storage, "fused_simple_f", "fused_simple_h");

@@ -79,8 +79,8 @@ struct PersistentLaunch {
 [[nodiscard]] Launch conv_rows_launch(const ConvArguments& arguments, Storage storage);
 /// Returns the launch that computes tiles of pixels and output channels.
 [[nodiscard]] Launch conv_direct_launch(const ConvArguments& arguments, Storage storage);
-/// If `whole` is set, returns the launch of the int8 kernel. Otherwise returns the depthwise, rows or direct launch,
-/// whichever suits the shape. The kernel supports any shape and alignment, and ignores `splits`.
+/// If arguments.is_int8 is set, returns the launch of the int8 kernel. Otherwise returns the depthwise, rows or direct
+/// launch, whichever suits the shape. The kernel supports any shape and alignment, and ignores `splits`.
 [[nodiscard]] Launch launch_of(const ConvArguments& arguments, Storage storage);
 
 /// The number of splits, and the sizes of `partial` and `counters` in elements. If splitting is not worthwhile, there
