@@ -25,7 +25,9 @@ class DnnWorkload final : public Workload {
   /// The total device memory that the workload demands.
   struct Footprint {
     Bytes size;
-    Bytes swappable; // part of `size` that can be swapped; the rest is fixed and in the memory that the footprint adds
+    // The part of `size` that can be swapped. The rest is fixed, and is a part of the memory that the footprint adds to
+    // the network's own demand.
+    Bytes swappable;
     MemoryClass kind = MemoryClass::state; // class of the added swappable memory
   };
 

@@ -12,8 +12,8 @@ namespace rtexec::tasks {
 
 class ConstantRanges {
  public:
-  /// Starts without any reads. `constants` are the objects in the image of constants. They must be sorted by offset and
-  /// outlive this object.
+  /// Creates an object without recorded reads. `constants` are the objects in the image of constants. They must be
+  /// sorted by offset and outlive this object.
   ConstantRanges(std::span<const MemoryObject> constants, std::size_t layers)
       : constants_(constants), ranges_(layers) {}
 

@@ -76,7 +76,8 @@ class DeformableFusion {
     return 0;
   }
 
-  /// True if every aligned run of `count` consecutive elements is still consecutive after the node `move`.
+  /// True if each group of `count` consecutive elements, beginning at a multiple of `count`, is still consecutive after
+  /// the node `move`.
   [[nodiscard]] bool keeps(const Node& move, std::int64_t count) const {
     const auto& to = p_.shape(move.output);
     const auto last = last_dimensions(to, count);

@@ -164,8 +164,8 @@ struct Gemm {
   bool operator==(const Gemm&) const = default;
 };
 
-/// Max or average pooling of x [n,c,h,w]. The output shape determines the number of windows, so ONNX's ceil_mode needs
-/// no field. Padding is never the maximum.
+/// Max or average pooling of x [n,c,h,w]. The number of windows follows from the output shape, so that ONNX's ceil_mode
+/// needs no field. Padding is never the maximum.
 struct Pool {
   enum class Kind { max, average };
   Kind kind = Kind::max;
@@ -358,8 +358,8 @@ struct Gather {
   bool operator==(const Gather&) const = default;
 };
 
-/// ONNX GatherElements. y has the shape of the indices. Each index replaces the coordinate along `axis`; the other
-/// coordinates are those of the element of y.
+/// ONNX GatherElements. y has the shape of the indices. Element y[i] is read from input 0 at coordinates i, in which
+/// the index at i replaces the coordinate along `axis`.
 struct GatherElements {
   std::size_t axis = 0;
   bool operator==(const GatherElements&) const = default;
@@ -492,8 +492,8 @@ struct Node {
   std::vector<TensorId> inputs;
   TensorId output = 0;
   // Operations that passes.hpp fuses into this node: y = activation(operation(...) + residual). The ONNX reader sets
-  // none. The node must be a Conv, Gemm, MatMul, Binary, MultiplyAdd, ScaleShift, LayerNorm, sum or extreme. The
-  // activation must be common (is_common()).
+  // none. The node must be a Conv, Gemm, MatMul, Binary, MultiplyAdd, ScaleShift, LayerNorm, or a Reduce whose result
+  // is not an index. The activation must be common (is_common()).
   std::optional<TensorId> residual; // a tensor of the output's shape; only for Conv, Gemm, MatMul and LayerNorm
   Activation activation;
   bool residual_last = false; // true (only for Conv): y = activation(operation(...)) + residual

@@ -1,6 +1,6 @@
-// Folds integer computations whose result follows from bounds that are known before execution: indices are inside their
-// tensor, booleans are 0 or 1. For example, exporters write tests for negative operands around divisions of indices,
-// although indices are never negative.
+// Folds integer computations whose result follows from bounds that are known before execution. For example, indices are
+// inside their tensor, and booleans are 0 or 1. Exporters write tests for negative operands around divisions of
+// indices, although indices are never negative; such tests are folded.
 #include "tasks/engine/graph/passes.hpp"
 
 #include "tasks/engine/graph/patterns.hpp"

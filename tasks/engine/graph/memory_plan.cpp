@@ -15,8 +15,8 @@ struct Placed {
 };
 
 /// Returns the offset of the tightest gap that has room for `size` among the buffers in `placed` that are alive at the
-/// same time as `lifetime`. If there is no such gap, returns the end of those buffers. `placed` must be sorted by
-/// begin.
+/// same time as `lifetime`. If there is no such gap, returns the offset after all of these buffers. `placed` must be
+/// sorted by begin.
 std::size_t best_fit(const std::vector<Placed>& placed, const Lifetime& lifetime, std::size_t size) {
   std::size_t best = 0, best_gap = std::numeric_limits<std::size_t>::max(), end = 0;
   for (const auto& other : placed) {

@@ -48,8 +48,9 @@ void fuse_deformable_attention(Graph& graph);
 /// become one, and a Concat of slices of one tensor becomes a Gather. A permutation that follows a Reshape moves in
 /// front of the Reshape if the Reshape only merges dimensions.
 void simplify_moves(Graph& graph);
-/// Moves a Binary that follows a Reshape in front of the Reshape, if no other node reads the Reshape's input and
-/// output. The Binary must be a sum that a layer can absorb, or the Reshape's input must be a permuted tensor.
+/// Moves a Binary that follows a Reshape in front of the Reshape, if the Reshape's input has no other reader and its
+/// output has no other reader. The Binary must be a sum that a layer can absorb, or the Reshape's input must be a
+/// permuted tensor.
 void sink_reshapes(Graph& graph);
 /// Fuses the sum of two tensors of one shape into the Conv, Gemm, MatMul or LayerNorm that writes one of them.
 void fuse_residuals(Graph& graph);
@@ -58,8 +59,8 @@ void merge_scales(Graph& graph);
 /// Fuses the sum of a tensor and a (possibly scaled) product of two tensors into one MultiplyAdd, if no other node
 /// reads the product.
 void fuse_multiply_adds(Graph& graph);
-/// Fuses an Activation into the Conv, Gemm, MatMul, Binary, MultiplyAdd, ScaleShift, LayerNorm, sum or extreme before
-/// it, if no other node reads that node's output.
+/// Fuses an Activation into the node before it, if no other node reads that node's output. That node must be a Conv,
+/// Gemm, MatMul, Binary, MultiplyAdd, ScaleShift, LayerNorm, or a Reduce whose result is not an index.
 void fuse_activations(Graph& graph);
 /// Fuses the sum of an activated Conv's output and another tensor of the same shape into the Conv, if no other node
 /// reads the output.

@@ -85,7 +85,7 @@ class Sinking {
     return view;
   }
 
-  /// Returns the other operand, `id`, permuted back to the order of dimensions that precedes the permutation.
+  /// Returns `id`, the operand that is not the permuted tensor, in the order of dimensions before the permutation.
   TensorId inverse(const Node& node, TensorId id, const Order& order) {
     if (const auto found = permuted(id); found && found->order == order) return found->x;
     Order back(order.size());

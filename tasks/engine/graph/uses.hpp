@@ -82,7 +82,7 @@ class DefUseEditor {
     def_use_.producer[graph_.nodes[into].output] = into;
     removed_[gone] = true;
   }
-  /// Moves node `from` to index `to`, where it replaces the old node. Marks the index `from` for removal.
+  /// Moves node `from` to index `to` and overwrites the node there. Marks the index `from` for removal.
   void move(std::size_t from, std::size_t to) {
     graph_.nodes[to] = std::move(graph_.nodes[from]);
     def_use_.producer[graph_.nodes[to].output] = to;
