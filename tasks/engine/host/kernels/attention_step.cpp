@@ -1,4 +1,4 @@
-// Attention, computed for a few queries at a time. The scores of one query form a column, and the columns of these
+// Attention, computed for a few queries at a time. The scores of one query form a column, and the columns of all these
 // queries are normalised together. The second product (softmax times values) reads the scores in this layout.
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/steps.hpp"

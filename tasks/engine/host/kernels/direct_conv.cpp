@@ -13,10 +13,11 @@ constexpr int channels_at_once = 4;
 /// Limits of is_thin() for a group: channels, and input times output channels; above them, matrix products are faster.
 constexpr std::int64_t max_channels = 16, max_pairs = 256;
 constexpr std::int64_t max_stride = 4, max_reach_h = 64, max_reach_w = lanes; // limit the padded input copy
-constexpr std::int64_t band_floats = 4096; // size of the inputs of a band, which then stay in the level 1 cache
-constexpr std::int64_t max_groups = 8;     // maximum number of groups that are computed together
-constexpr std::int64_t min_rows = 16;      // minimum number of output rows in a band, if the picture has as many
-constexpr std::int64_t slack = 4 * lanes;  // space after data, because the data is accessed in whole vectors
+// The size of the inputs of a band (output rows that are computed together), so that they stay in the level 1 cache.
+constexpr std::int64_t band_floats = 4096;
+constexpr std::int64_t max_groups = 8;    // maximum number of groups that are computed together
+constexpr std::int64_t min_rows = 16;     // minimum number of output rows in a band, if the picture has as many
+constexpr std::int64_t slack = 4 * lanes; // space after data, because the data is accessed in whole vectors
 
 struct Taps {
   const std::int64_t* offsets;
@@ -44,8 +45,8 @@ RTEXEC_INLINE void convolve_piece(const float* x, std::int64_t inputs, std::int6
     for (std::size_t v = 0; v < vectors; ++v) store(y + v * lanes, sums[j][v]);
 }
 
-/// The number of adjacent vectors of sums. The number of registers limits it. With AVX-512 a register is as wide as a
-/// vector.
+/// The number of adjacent vectors of sums that are computed together. The number of registers limits it. With AVX-512 a
+/// register is as wide as a vector.
 #if defined(__aarch64__)
 constexpr std::size_t across = 1;
 #else

@@ -105,7 +105,8 @@ class MultiplyAddStep final : public Step {
         loops_(y, {broadcast_strides(a, y), broadcast_strides(b, y), broadcast_strides(c, y), dense_strides(y)}),
         whole_{a == y, b == y} {}
 
-  bool in_place(std::size_t input) const override { return input < 2 && whole_[input]; } // c is read last
+  // The output must not overwrite c, because c is read after the product has been written to the output.
+  bool in_place(std::size_t input) const override { return input < 2 && whole_[input]; }
 
   void run(const Operands& o) const noexcept override {
     const auto& step = loops_.step();

@@ -13,8 +13,10 @@ namespace rtexec::tasks::kernels {
 namespace {
 
 constexpr std::int64_t panel_at_once = 128 * 1024; // maximum size of a panel: half of a common level 2 cache
-constexpr std::int64_t max_rows = 64;              // each in a page of its own: the entries of a common level 1 TLB
-constexpr std::int64_t depth_at_once = 256;        // terms of a strip of channels: half of a level 1 cache
+// The maximum number of input rows that tiles read directly. Each row may be in a page of its own, and a common level 1
+// TLB has this number of entries.
+constexpr std::int64_t max_rows = 64;
+constexpr std::int64_t depth_at_once = 256; // terms of a strip of channels: half of a level 1 cache
 constexpr std::int64_t min_pixels = 96, max_pixels = 512;
 
 bool is_pointwise(const ConvGeometry& g) {

@@ -1,4 +1,4 @@
-// Depthwise convolutions and pooling with interleaved channels.
+// Depthwise convolutions and pooling with interleaved channels. Here a picture is one channel of one image.
 #include "tasks/engine/host/kernels/conv.hpp"
 #include "tasks/engine/host/kernels/elementwise.hpp"
 #include "tasks/engine/host/kernels/lanes.hpp"

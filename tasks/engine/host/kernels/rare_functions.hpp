@@ -7,8 +7,8 @@
 
 namespace rtexec::tasks::kernels {
 
-/// Computes y = f(x), for kinds of activations that are not common (element_functions.hpp). y and x may be the same
-/// array.
+/// Computes y = f(x), for the kinds of activations that are not common (is_common()); element_functions.hpp computes
+/// the common kinds. y and x may be the same array.
 void activate_rarely(Activation f, float* y, const float* x, std::size_t n) noexcept;
 
 } // namespace rtexec::tasks::kernels

@@ -46,8 +46,8 @@ class ResizeStep final : public Step {
     std::array<std::int64_t, 2> row{-1, -1};
   };
 
-  /// Returns input row number `row`, interpolated horizontally. If the row is not in `lines`, computes it in place of a
-  /// row there that is not row number `other`.
+  /// Returns input row number `row`, interpolated horizontally. If `lines` does not hold that row, computes it. The new
+  /// row replaces a row of `lines`, but never row number `other`.
   const float* line(Lines& lines, const float* x, std::int64_t row, std::int64_t other) const noexcept {
     for (const std::size_t i : {0U, 1U})
       if (lines.row[i] == row) return lines.at[i];

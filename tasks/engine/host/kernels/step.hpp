@@ -37,8 +37,8 @@ class Step {
   /// Computes the output. Never allocates memory, takes a lock or makes a system call.
   virtual void run(const Operands& operands) const noexcept = 0;
   [[nodiscard]] virtual std::size_t workspace() const { return 0; } // in floats
-  /// True if the output may overwrite input number `input` (the residual has number inputs.size()). Such a step reads
-  /// each element before it writes the element.
+  /// True if the output may overwrite input number `input` (the residual has number inputs.size()). A step returns true
+  /// only if it reads each element of that input before it writes the element.
   [[nodiscard]] virtual bool in_place(std::size_t input) const {
     (void)input;
     return false;

@@ -159,7 +159,7 @@ RTEXEC_INLINE void multiply(const TileFactors& f, std::int64_t rows, std::int64_
     multiply_columns<floats, across, most>(f, static_cast<std::int64_t>(across * floats), rows, columns, c, leading_c);
 }
 
-// Each kernel uses all registers that its operands do not need for sums.
+// The shape of each kernel's tile is chosen so that the sums fill all registers that the operands do not need.
 #if defined(__aarch64__)
 void multiply_neon(const TileFactors& f, std::int64_t rows, std::int64_t columns, float* c,
                    std::int64_t leading_c) noexcept {

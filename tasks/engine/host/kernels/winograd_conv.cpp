@@ -14,11 +14,12 @@ constexpr std::int64_t points = 16; // number of points of a 4x4 tile
 /// Minimum of in * out / (in + out) channels; below it, transforms cost more than they save.
 constexpr std::int64_t min_channels = 16;
 constexpr std::int64_t block_floats = 1024 * 1024; // transformed inputs and products in a block
-/// Minimum of a block, if the picture has as many tiles: narrower products are slow.
+/// Minimum number of tiles in a block, if the picture has as many tiles: narrower products are slow.
 constexpr std::int64_t block_tiles = 64;
 constexpr std::int64_t min_tiles = 40; // for fewer tiles, im2col is faster
 
-/// Returns the transform G g G^T of each 3x3 filter g, as 16 matrices [out, in] (one for each point).
+/// Returns the transform G g G^T of each 3x3 filter g, as 16 matrices [out, in] (one for each point). G, and B and A
+/// below, are the transformation matrices of F(2x2, 3x3) in the source that conv.hpp names.
 std::vector<float> transform_weights(const ConvGeometry& g, const std::vector<float>& weights) {
   static constexpr double G[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
   const auto filters = static_cast<std::size_t>(g.out_channels * g.in_channels);
