@@ -107,7 +107,7 @@ class AttentionNode {
   }
 
  private:
-  /// Sets output 3 to `scores` if the node requests the scores of this stage of the computation.
+  /// Sets output 3 to `scores` if the node requests the scores of stage number `stage` of the computation.
   void tell(std::int64_t stage, TensorId scores) {
     if (stage == told_ && node_.has_output(3)) node_.set_output(scores, 3);
   }

@@ -197,7 +197,8 @@ class Unrolling {
     body_.emplace(body);
   }
 
-  /// Adds the nodes to the count of unrolled nodes. Refuses the node if all iterations together have too many nodes.
+  /// Adds `nodes` to the number of nodes that the unrolled iterations of all loops have added. Refuses the node if that
+  /// number exceeds max_nodes.
   void count(const std::vector<Node>& nodes) {
     ++lowering_.unrolled;
     each_node(nodes, [&](const Node&) { ++lowering_.unrolled; });

@@ -300,8 +300,8 @@ void conv_transpose(NodeContext& node) {
 
 // ---- deformable convolution: offsets move the taps of each window
 
-/// The shapes of a deformable convolution. A map is a group of channels of one image whose windows have the same
-/// offsets.
+/// The shapes of a deformable convolution. A map is one group of channels of one image; the windows of all its channels
+/// have the same offsets.
 struct Deformed {
   Shape x, filter;
   std::int64_t groups = 1, offset_groups = 1;

@@ -249,7 +249,8 @@ void non_zero(NodeContext& node) {
   node.set_constant({{std::ssize(shape), count}, std::move(values)});
 }
 
-/// Sets the output to the constant rows that are used. Unused rows hold -1, and are left out.
+/// Sets the output to the rows of `rows`, a constant [count, 3], that describe kept boxes. Unused rows hold -1, and are
+/// left out.
 void set_rows(NodeContext& node, const Integers& rows) {
   std::vector<std::int64_t> values(rows.begin(), rows.end());
   std::erase(values, -1);

@@ -52,7 +52,7 @@ struct Lowering {
   double folding = 0;
   std::size_t unrolled = 0; // nodes that unrolled loop iterations have added
   std::size_t copies = 0;   // counter for unique names
-  /// Tensors made from Ints that nodes read, keyed by ONNX name.
+  /// Constant tensors made from Ints, because a node reads them as tensors. Keyed by ONNX name.
   std::unordered_map<std::string, TensorId> as_tensors{};
 
   /// Returns the element type of the tensor.

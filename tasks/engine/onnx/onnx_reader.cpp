@@ -376,7 +376,8 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
       std::ranges::any_of(model.opset_import(), [](const auto& import) { return is_onnx(import.domain()); });
   for (const auto& proto : model.functions()) {
     auto function = read_function(proto, file, files);
-    // ONNX requires that an operator has the same meaning in the opsets of the function and of the model.
+    // An opset of 0 selects the model's opset for the function. This is correct, because ONNX requires that an operator
+    // has the same meaning in the opsets of the function and of the model.
     if (names_opset) function.opset = 0;
     const auto type = type_of(proto.domain(), proto.name(), text_field(proto, overload_of_function));
     if (!functions.emplace(type, std::move(function)).second)

@@ -204,8 +204,8 @@ void convolve_quantised(NodeContext& node) {
                             node.element_type(7)));
 }
 
-/// One operand of a matrix product: the numbers of the node's inputs that belong to it. `axis` is the dimension with
-/// zero points of its own, counted from the end: 2 for rows, 1 for columns.
+/// One operand of a matrix product: the numbers of the node's inputs that belong to it. `axis` is the dimension in
+/// which each index may have its own zero point, counted from the end: 2 for rows, 1 for columns.
 struct Factor {
   std::size_t input;
   std::optional<std::size_t> scale;

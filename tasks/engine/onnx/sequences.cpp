@@ -8,7 +8,7 @@
 namespace rtexec::tasks::onnx_source {
 namespace {
 
-/// Returns the position in a sequence of `size` elements that input `input` holds. Returns `absent` if the node omits
+/// Returns the position that input `input` holds, in a sequence of `size` elements. Returns `absent` if the node omits
 /// the input. A negative position counts from the end. `positions` is the number of valid positions.
 std::ptrdiff_t position(NodeContext& node, std::size_t input, std::ptrdiff_t size, std::ptrdiff_t positions,
                         std::ptrdiff_t absent) {
