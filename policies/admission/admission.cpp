@@ -301,7 +301,8 @@ class PreemptionTrial {
     for (int attempt = 0; attempt < max_attempts; ++attempt) {
       auto plan = tried();
       if (!plan || plan->end_to_end.proved) return plan ? std::move(plan) : std::move(closest_);
-      // The device lacks time even alone, and further attempts would leave it less.
+      // The device part has too little time even in the test of the device alone. In further attempts the device would
+      // have less time.
       if (goal_ == Goal::proof && !device_has_time_) return plan;
       learn_windows(*plan);
       if (!closest_ || plan->end_to_end.slack > closest_->end_to_end.slack) closest_ = std::move(plan);
@@ -311,8 +312,8 @@ class PreemptionTrial {
 
  private:
   static constexpr int max_attempts = 5;
-  // The carry depends on the cuts, and the cuts are chosen for an assumed carry. After this number of rounds the search
-  // for a carry and cuts that agree gives up
+  // The carry depends on the cuts, and the cuts are chosen for an assumed carry. The search looks for a carry and cuts
+  // that agree. It gives up after this number of rounds
   static constexpr int max_rounds = 4;
 
   void learn_windows(const Plan& plan) {

@@ -31,7 +31,7 @@ namespace rtexec::policies {
 /// for SCHED_FIFO.
 ///
 /// Tasks that name no core get one of the machine's cores. make_plan() tries a few assignments of cores, and takes the
-/// first one with which the set is proved. If there is none, it takes the one that comes closest.
+/// first assignment with which the set is proved. If there is none, it takes the assignment that comes closest.
 ///
 /// If the memory of all tasks does not fit, make_plan() chooses swap volumes (how many chunks each task swaps). It
 /// takes the first swap volumes for which the set is proved, or else the swap volumes that come closest to a proof.

@@ -49,9 +49,8 @@ class ResidentAdmission {
   /// `needed`, the function may return any value less than `needed`. Returns nullopt if the way proves the set for none
   /// of these times.
   ///
-  /// glance() returns an upper bound faster, from the instants and responses that were tightest in earlier calls. The
+  /// glance() returns an upper bound faster, from the instants and responses that were tightest in earlier calls. Its
   /// bound may be larger than that of bound().
-  /// bound may be larger.
   [[nodiscard]] std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed);
 
@@ -70,7 +69,8 @@ class ResidentAdmission {
   struct Way {
     std::optional<CoreAssignment> cores; // absent: the way represents all assignments
     Bounds most{};                       // upper bounds on the slack of the way
-    /// Upper bounds on the slack for the first split that make_plan() tries; absent: this split cannot decide
+    /// Upper bounds on the slack for the first split that make_plan() tries; absent: under static priority, or if this
+    /// split may differ within the range of times
     std::optional<Bounds> first_split{};
     /// The bounds for surely_proves(); absent: surely_proves() uses `first_split` or, if that is absent, `most`
     std::optional<Bounds> sure{};

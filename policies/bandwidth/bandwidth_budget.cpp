@@ -159,7 +159,8 @@ bool BandwidthRegulator::all_used_up() const noexcept {
 
 namespace {
 
-/// After each `block` executions of a kind of job, its undisturbed time is lowered if at least two of them were shorter
+/// After each `block` executions of a kind of job, its undisturbed time is lowered if at least two of these executions
+/// were shorter
 constexpr unsigned block = 16;
 /// The undisturbed time is lowered only if the executions take less than this fraction of it. A smaller difference
 /// counts as noise

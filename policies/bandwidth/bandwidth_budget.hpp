@@ -69,9 +69,9 @@ class BandwidthRegulator {
   /// driver must report in each period: if the domain has real-time work, has a debt or is paying a debt, or if
   /// `reclaim` or sharing is enabled.
   ///
-  /// If the driver reports earlier than required, it begins the current period with used = 0. It counts all lines since
-  /// pause() was called as moved in the current period. So no period exceeds its budget, but this period may already
-  /// end after half of its budget.
+  /// The driver may report earlier than required. Then it begins the current period with used = 0, and counts all lines
+  /// since pause() was called as moved in the current period. So no period exceeds its budget, but the lines of the
+  /// current period may already be used up after half of its budget.
   [[nodiscard]] Lines pause(std::size_t domain, std::uint64_t periods) const noexcept;
 
   struct Answer {
@@ -90,9 +90,9 @@ class BandwidthRegulator {
   };
   /// Reports that `domain` has moved `used` lines in this period, and so all lines that it was allowed. If `used` is
   /// less than the allowed number, the answer is the remaining number of lines. If `in_force` is false, a domain that
-  /// is limited only while the device works continues without a limit. When the device stops working and a driver
-  /// therefore releases a domain, it must make this call. Otherwise the lines moved afterwards become a debt. A domain
-  /// is held if other domains have begun a period that it has not begun.
+  /// is limited only while the device works continues without a limit. When the device stops working, a driver that
+  /// releases a held domain must make this call. Otherwise the lines moved afterwards become a debt. A domain that has
+  /// moved all its lines is held if other domains have begun a period that it has not begun.
   [[nodiscard]] Answer used_up(std::size_t domain, Lines used, bool in_force) noexcept;
 
   /// Sets the budget of the domain from its next period on. If a domain has no driver any more, its budget must be set

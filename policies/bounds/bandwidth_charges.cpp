@@ -17,14 +17,14 @@ Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 /// True if the event does not count memory traffic, but is used as a substitute for a counter of memory traffic.
 bool stands_in(std::string_view event) { return config::meaning_of(event) != config::EventMeaning::traffic; }
 
-/// True if `core` stalls when the budget of `budget.core` is used up: it is this core, or the counter counts for a
-/// cluster of cores that contains it.
+/// True if `core` stalls when the budget of `budget.core` is used up. That is so if both are the same core, or if one
+/// counter counts the events of a cluster that contains both cores.
 bool governs(const CoreBudget& budget, const CounterFacts& counter, unsigned core) {
   if (core == budget.core) return true;
   return counter.cluster && (counter.cores.empty() || std::ranges::find(counter.cores, core) != counter.cores.end());
 }
 
-/// Returns the highest bandwidth at which the core can move memory lines; 0 if unknown.
+/// Returns the highest bandwidth at which one core can move memory lines; 0 if unknown.
 Bandwidth peak(const CounterFacts& counter, const Board& board) {
   return stands_in(counter.event) ? Bandwidth{} : board.memory.core_bandwidth;
 }
@@ -77,8 +77,9 @@ std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& count
       BudgetUncharged{.why = Why::feeds_device, .core = budget.core, .board = set.board.name, .compute_core = compute});
 }
 
-/// Returns a finding if threads stop themselves when the budget is used up. Threads do so with all counters except
-/// `core` and `polling`. Under SCHED_DEADLINE a thread that stops itself loses its reservation, which no charge covers.
+/// Returns a finding if a thread stops itself when the budget of its core is used up. Threads do so with every kind of
+/// counter except `core` and `polling`. Under SCHED_DEADLINE a thread that stops itself loses its reservation, which no
+/// charge covers.
 std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
   const CounterBackEnd back_end = tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::core || back_end == CounterBackEnd::polling) return std::nullopt;
@@ -109,7 +110,8 @@ std::optional<Finding> uncounted(const CoreBudget& budget, const Task& task) {
 
 // ---- one core ----
 
-/// The tasks that run on the core: for each task its index in `named.set.tasks`, and the task itself.
+/// The real-time tasks that stall when the budget of one core is used up: for each task its index in `named.set.tasks`,
+/// and the task itself.
 using Parts = std::vector<std::pair<std::size_t, const Task*>>;
 
 std::optional<Finding> regulate(NamedSet& named, const CoreBudget& budget, const Parts& parts, const ResolvedSet& set) {

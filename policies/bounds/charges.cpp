@@ -48,8 +48,9 @@ bool endless(const Task& task) { return !task.real_time() && task.on_overrun == 
 /// Returns the jitter J of the scheduler's decisions on jobs of a task with period T: in a window of length w, the
 /// scheduler decides on at most ceil((w + J) / T) jobs. A real-time job ends by its deadline, so J is the relative
 /// deadline. A best-effort job may be late. But until it ends, no other job of its task runs, and later releases are a
-/// period apart. So J is one period. If late jobs are aborted, one more release has passed, and J is two periods. After
-/// a stop of the machine, releases come early by up to `platform_stall`, which is added to J.
+/// period apart. So J is one period. If late jobs are aborted (at the next release), one more release has passed when
+/// the job ends, and J is two periods. After a stop of the machine, releases come early by up to `platform_stall`,
+/// which is added to J.
 Nanos latest_decision(const Task& task, const Board& board) {
   const Nanos early = board.platform_stall.count();
   if (task.real_time()) return task.deadline.count() + early;
@@ -86,9 +87,10 @@ bool stops_others(const Plan& plan, const PlannedTask& task) {
 /// Returns the charged length of each segment of a job: its WCET and the overheads of the compute engine. The lengths
 /// are valid whichever jobs execute concurrently. `decision`: the scheduler's time, added to each segment.
 ///
-/// Suppose that a segment is submitted ahead. It waits until the thread has processed the end of the segment that is
-/// two positions earlier. The segment directly before it executes during that time. A job that interrupts segments
-/// submitted ahead is charged for resuming them. Proof: proofs/segmented.md.
+/// Suppose that segment n is submitted ahead. It can begin only after the compute engine's thread has processed the end
+/// of segment n - 2. Segment n - 1 executes in the meantime. So the charged length of each segment except the last is
+/// at least this processing time. A job that interrupts segments submitted ahead is charged for resuming them. Proof:
+/// proofs/segmented.md.
 std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
                               Nanos decision = 0) {
   const Nanos begin = between_segments(board, false) + decision;
@@ -119,8 +121,8 @@ std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& s
 }
 
 /// Returns a reservation that the compute engine never uses up, or nullopt if there is none. When a hypervisor halts
-/// other threads (a stop of the machine), the engine's runtime may continue to be counted. So the length of a stop is
-/// counted as work.
+/// other threads (a stop of the machine), the kernel may count this time as runtime of the engine's thread. So the
+/// length of a stop is counted as work.
 std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
     return sum_of(dispatched(task, planned, plan, set.board));
@@ -318,9 +320,9 @@ void add_background(StagedSet& set, const StagedTask& task) {
 
 // ---- cores ----
 
-/// Returns the load of the scheduler's decisions on its core. For each swap slot of its task, a job counts two
-/// decisions: it loads a chunk into the slot, and a chunk of another task may be evicted for that. Under reservations
-/// the scheduler has a reservation instead, and the result is empty.
+/// Returns the load of the scheduler's decisions on its core. A job counts two decisions for each swap slot of its
+/// task: one for loading a chunk into the slot, and one for the eviction of another task's chunk that this load may
+/// need. Under reservations the scheduler has a reservation instead, and the result is empty.
 std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   if (reserved(set.tasks)) return {};
   const Wide decision = event_cost(set.board.context_switch).count();
@@ -341,8 +343,8 @@ std::vector<CoreLoad> service_loads(const Plan& plan, const ResolvedSet& set) {
   return loads;
 }
 
-/// Sets `alone` and `backlog` of each task. On a core with several reservations, a task also waits for work of other
-/// tasks that a stop of the machine has delayed.
+/// Sets `alone` and `backlog` of each task. On a core with several reservations, the work of other tasks that a stop of
+/// the machine has delayed also delays the task (`backlog`).
 void share_cores(NamedSet& named) {
   for (StagedTask& task : named.set.tasks) {
     const auto others = std::ranges::count(named.set.tasks, task.core, &StagedTask::core) - 1;

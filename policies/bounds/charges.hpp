@@ -44,7 +44,8 @@ inline constexpr Duration message_looks = std::chrono::microseconds(500);
 [[nodiscard]] Nanos on_device(Duration part, const Board& board);
 
 /// Returns the charge for the time between two consecutive segments of a job. `ahead`: true if the second segment is
-/// submitted to the device while the first one executes; false if it is submitted after the first one has ended.
+/// submitted to the device while the first segment executes; false if it is submitted after the first segment has
+/// ended.
 [[nodiscard]] Nanos between_segments(const Board& board, bool ahead);
 
 /// Returns the fraction (0 to 1) of the device's time that the cuts between segments take if no job is preempted.

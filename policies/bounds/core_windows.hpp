@@ -10,7 +10,7 @@
 
 namespace rtexec::policies {
 
-/// The work of which a window is computed: one CPU part, or both parts of a job.
+/// The work whose window is computed: one CPU part, or both CPU parts of a job.
 struct CorePart {
   Nanos work = 0;
   Nanos lines = 0; // memory lines that the work moves
@@ -78,7 +78,8 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
 }
 
 /// Returns the loads that delay task number `task` on its core: more urgent tasks and service threads. The first `task`
-/// entries of `bounds` must be set: `device_done` is the end of the device part of each more urgent task.
+/// entries of `bounds` belong to the more urgent tasks. Their member `device_done`, the end of the device part, must be
+/// set.
 [[nodiscard]] inline std::vector<Load> loads_above(const StagedSet& set, std::size_t task,
                                                    std::span<const StageBounds> bounds) {
   std::vector<Load> loads = threads_on(set, set.tasks[task].core);
@@ -98,9 +99,9 @@ inline void add_loads(const StagedSet& set, const StagedTask& task, Nanos device
   return {.ready = ready, .device_done = ready, .last_window = done - ready, .done = done, .settled = whole.settled};
 }
 
-/// Returns the windows of the CPU parts of all tasks. The last part of a task that uses the device is assumed to become
-/// ready by `last_ready(task, bounds)`, which is returned as `device_done`. If a window is not settled, it is only a
-/// lower estimate.
+/// Returns the windows of the CPU parts of all tasks. `last_ready(task, bounds)` returns the time by which the last
+/// part of a task that uses the device becomes ready; the result stores this time as `device_done`. If a window is not
+/// settled, it is only a lower estimate.
 [[nodiscard]] std::vector<StageBounds> windows_with(const StagedSet& set, const auto& last_ready) {
   std::vector<StageBounds> bounds(set.tasks.size());
   for (std::size_t i = 0; i < set.tasks.size(); ++i) {

@@ -13,9 +13,9 @@ namespace {
 std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const StagedSet& set,
                                                                           std::span<const StageBounds> split) {
   std::pair<std::vector<std::size_t>, std::vector<DemandTask>> parts;
-  // The demand test requires h(L) + device_delay <= L for each interval length L, where h(L) is the demand of the
-  // device parts in the interval (proofs/edf.md). This is equivalent to h(L) <= L if each part has a deadline that is
-  // shorter by device_delay.
+  // The demand test requires h(L) + device_delay <= L for each interval length L (proofs/edf.md). h(L) is the demand of
+  // the device parts in the interval, and device_delay the longest pause of the compute engine. This is equivalent to
+  // h(L) <= L if the deadline of each part is shortened by device_delay.
   for (std::size_t i = 0; i < split.size(); ++i) {
     const StagedTask& task = set.tasks[i];
     if (!task.uses_device()) continue;
@@ -187,17 +187,18 @@ class SplitSearch {
     return tried;
   }
 
-  /// True if no split with the deadlines of `splits`, or with shorter deadlines, has more slack than `least` < 0. The
-  /// function examines each task as if it were alone, and the instant that is tightest for the best split so far.
-  /// `certain`: each task that has enough time alone in `splits` also has enough time alone in every split with these
-  /// or shorter deadlines.
+  /// True if it is known that every split with the deadlines of `splits`, or with shorter deadlines, has a slack of at
+  /// most `least` (< 0). The function examines two upper bounds on this slack: the slack of each task alone on the
+  /// device, and the slack at the instant that is tightest for the best split so far. `certain`: each task that has
+  /// enough time alone in `splits` also has enough time alone in every split with these or shorter deadlines.
   bool no_better(const std::vector<StageBounds>& splits, Nanos least, bool certain) const {
     for (std::size_t i = 0; i < splits.size(); ++i)
       if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
     const std::vector<DemandTask> device = device_parts(set_, splits).second;
     const Nanos alone = min_alone(device);
     if (alone <= least) return true;
-    // If a task has too little time even alone, the least slack of the set may be that of this task, not of an instant.
+    // If a task has too little time even alone, the least slack of the set may be the slack of this task. Then no
+    // instant gives a bound.
     if (alone < 0 || !certain || busy_ == unbounded) return false;
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;
@@ -223,8 +224,8 @@ class SplitSearch {
   }
 
   /// Returns lower caps to try for task `j`. Last parts of task `j` execute in the windows of less urgent tasks on its
-  /// core. For each such window, one candidate is the largest cap with which the window contains one last part less.
-  /// The other candidates form a coarse grid.
+  /// core. For each such window, one candidate is the largest cap that reduces the number of these last parts in the
+  /// window by one. The other candidates form a coarse grid.
   std::vector<Nanos> candidates(std::size_t j) const {
     const StagedTask& task = set_.tasks[j];
     const StageBounds& now = best_.tasks[j];

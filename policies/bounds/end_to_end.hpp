@@ -28,7 +28,8 @@ struct StagedTask {
   Nanos after = 0; // the charged length of the last part, on `core`
   unsigned core = 0;
   Nanos load = 0; // the time to load the task's chunks while another job executes (overlap.hpp); 0: no such load
-  Nanos lead = 0; // the length of a swap-out at the beginning of `device`, during which more urgent jobs still go first
+  /// the length of a swap-out at the beginning of `device`, during which more urgent jobs may still be chosen first
+  Nanos lead = 0;
   /// The longest time by which a started job of this task delays more urgent jobs; absent: `device`
   std::optional<Nanos> blocking{};
   Nanos lines_before = 0; // memory lines that the first part moves on a core with a bandwidth budget
@@ -99,9 +100,9 @@ struct StagedSet {
   [[nodiscard]] Nanos device_time(const StagedTask& task) const {
     return task.uses_device() ? task.on_device() + device_delay : 0;
   }
-  /// Returns the possible charges for jobs whose chunks are loaded while other jobs execute (overlap.hpp): one list
-  /// entry for each choice of lambda, with the charges of all tasks. Tasks that do not use the device get empty
-  /// charges. Returns an empty list if no task has such a load.
+  /// Returns the ways to charge jobs whose chunks are loaded while other jobs execute: one list entry for each value of
+  /// lambda, the time in which an execution and a load overlap (overlap.hpp). An entry has the charges of all tasks.
+  /// Tasks that do not use the device get empty charges. Returns an empty list if no task has such a load.
   [[nodiscard]] std::vector<Overlap> overlapped() const {
     if (!loads(tasks.size())) return {};
     std::vector<DevicePart> parts;
@@ -135,8 +136,8 @@ struct StageBounds {
 [[nodiscard]] std::vector<StageBounds> static_priority_bounds(const StagedSet& set);
 
 /// Returns the bounds of task `i` only. The more urgent tasks must keep their deadlines. If task `i` misses its own
-/// deadline, the result is only a lower estimate. `above`: the bounds of the most urgent tasks, as far as they are
-/// known. The function appends the bounds that are missing of tasks before `i`.
+/// deadline, the result is only a lower estimate. `above`: the bounds of the first (most urgent) tasks, as far as they
+/// are known. The function appends the missing bounds of the tasks before `i`.
 [[nodiscard]] StageBounds static_priority_bound(const StagedSet& set, std::size_t i, std::vector<StageBounds>& above);
 
 struct EdfBounds {

@@ -201,7 +201,7 @@ template <class Bounds> class WindowSearch {
 Nanos with_pauses(Nanos part) { return part + (part + 8) / 9; }
 
 std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
-  constexpr Wide whole = 10, share = 9;  // the same as in `slices`
+  constexpr Wide whole = 10, share = 9;  // the runtime is the fraction `share` / `whole` of the window, as in `slices`
   constexpr Nanos longest = 100'000'000; // limits the pause of a part that exceeds its WCET to 10 ms
   const FixedPoint window = least_fixed_point(slices.window.count(), longest, [&](Nanos w) {
     Wide work = spare_runtime;

@@ -34,8 +34,9 @@ inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window =
 /// enough.
 [[nodiscard]] std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals);
 
-/// Returns the time that `part` takes under the reservation `slices`, including pauses. In any window, the compute
-/// engine takes at most the sum of with_pauses() over the parts that it executes, plus one `longest_pause`.
+/// Returns the time that `part` takes under the reservation `slices`, including pauses. Consider the parts that the
+/// compute engine executes in any window. Together they take at most the sum of their with_pauses(), plus one
+/// `longest_pause`.
 [[nodiscard]] Nanos with_pauses(Nanos part);
 inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
@@ -68,7 +69,7 @@ inline constexpr Nanos longest_service = 50'000'000;
 struct ServiceThreads {
   ServiceReservations reserved;
   unsigned core = 0; // the core of the scheduler and the copy engines
-  /// How long each device part waits for the scheduler; 0: nothing delays the scheduler, as under SCHED_FIFO
+  /// The time for which each device part waits for the scheduler; 0: nothing delays the scheduler, as under SCHED_FIFO
   Nanos decision = 0;
   bool pauses = false; // true if the compute engine may use up its reservation; it then pauses
   /// Returns the time per second that is reserved on core `on_core` for the scheduler and the copy engines.
@@ -111,7 +112,7 @@ template <class Bounds> struct Reserved {
                                                       Effort effort = Effort::full);
 /// Searches for windows of reservations with which the cores and a static-priority device keep every deadline. The
 /// bounds stop after the first task that exceeds its deadline. If the reservations do not fit on a core, returns
-/// windows as reserved_edf_bounds() does.
+/// windows that exceed the deadlines but that the kernel accepts, if there are such windows.
 [[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set,
                                                                                  const ServiceThreads& services,
                                                                                  Effort effort = Effort::full);

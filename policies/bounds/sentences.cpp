@@ -64,8 +64,8 @@ std::string device_inequality(const NamedSet& named) {
          meaning;
 }
 
-/// Returns the definition of J, to be appended to an inequality, if the machine may stop (`platform_stall` of the board
-/// > 0). Otherwise returns an empty text.
+/// Returns the definition of J (release jitter), to be appended to an inequality that contains J. Returns an empty text
+/// if the machine never stops (`platform_stall` of the board is 0).
 std::string stops(const NamedSet& named) {
   return named.set.platform_stall > 0 ? "; J = release latency + 2 S, S: platform_stall" : "";
 }
@@ -107,7 +107,8 @@ std::string inequality_of(AdmissionTest test, Order order) {
                              : "for some lambda: R <= D";
 }
 
-/// The explanation of a finding, and its inequality. If `inequality` is empty, the inequality of the test applies.
+/// The text of a finding: its explanation and its inequality. If `inequality` is empty, the finding has the usual
+/// inequality of its test.
 struct Words {
   std::string explanation;
   std::string inequality{};

@@ -43,7 +43,7 @@ std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> co
 }
 
 /// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, there are
-/// several possible charges (overlap.hpp). Then the costs are taken from the charges with the least total.
+/// several ways to charge the loads (overlap.hpp). Then the costs are those of the way with the least utilisation.
 std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);
@@ -117,9 +117,9 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
 }
 
 /// Sets the blocking of `task` in the finding: the longest delay by one job of lower priority, or by other work
-/// (StagedSet::background), that began before. Has no effect if jobs are preempted on the device. Has no effect either
-/// if `task` or a more urgent task loads chunks while other jobs execute. The blocking then depends on the charges for
-/// these loads that the test selects (Overlap).
+/// (StagedSet::background), that began before. Has no effect if jobs are preempted on the device. Also has no effect if
+/// `task` or a more urgent task loads chunks while other jobs execute: the blocking then depends on the way to charge
+/// the loads that the test selects (Overlap).
 void set_blocker(Finding& finding, const NamedSet& named, std::size_t task) {
   if (named.set.preempts || named.set.loads(task + 1)) return;
   finding.blocking = named.set.background;

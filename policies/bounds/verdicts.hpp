@@ -34,7 +34,7 @@ struct Findings {
 // The following functions are for sets whose CPU parts have reservations; `named.services` must be present. If no
 // windows of reservations fit, the end-to-end finding names a task whose deadline is too short for its parts, or a core
 // without enough time.
-/// `device`: the bounds from which Findings::device is made. It is made even if no windows fit.
+/// `device`: the bounds from which the finding Findings::device is made. This finding is made even if no windows fit.
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal, const Reserved<EdfBounds>& reserved,
                                 const EdfBounds& device);
 [[nodiscard]] Findings findings(const NamedSet& named, const Refusal& refusal,

@@ -99,8 +99,8 @@ bool shuts_out(const Plan& plan, const ResolvedSet& set, std::size_t task, std::
 }
 
 /// True if jobs of `task` may be dropped because an input has no new data. An input that releases the task always has
-/// new data. `before`: the previous task of the chain, or null. A job may be dropped because the output of `before` is
-/// not new. Such a job does not count, since an earlier job has already read that output.
+/// new data. `before`: the previous task of the chain, or null. Jobs that are dropped because the output of `before` is
+/// not new do not count, since an earlier job has already read that output.
 bool drops_jobs(const Task& task, const Task* before) {
   const auto from_before = [&](const TaskInput& input) {
     return before != nullptr && input.source == SourceKind::task &&

@@ -10,8 +10,8 @@ constexpr int timeout = 16;
 /// An upper limit: every sum of demand is below this value.
 constexpr Wide any_demand = Wide{1} << 126;
 
-/// One set of charges (costs of jobs in the analysis) for the jobs of all tasks. The demand that these charges give is
-/// a sound bound for intervals shorter than `below`.
+/// One way to charge the jobs of all tasks: the cost with which the analysis counts each job. The demand with these
+/// costs is a sound bound for intervals shorter than `below`.
 struct Way {
   struct Charge {
     Nanos cost = 0;     // for each job that is due in the interval
@@ -30,8 +30,8 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
   return first;
 }
 
-/// Returns the charges for intervals in which only jobs without a load are due. Such jobs bypass (begin before) staged
-/// jobs that load chunks. So no load delays them.
+/// Returns the way to charge intervals in which only jobs without a load are due. Such jobs bypass (begin before)
+/// staged jobs that load chunks. So no load delays them.
 Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   const Nanos background = std::max(others.background.execution, others.below.run);
   Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
@@ -40,8 +40,8 @@ Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   return way;
 }
 
-/// Returns the charges for loads that overlap executions, one `Way` for each value of lambda (overlap.hpp). `rests`: a
-/// task that executes no job when the interval begins. `below`: the charges are valid only for intervals shorter than
+/// Returns the ways to charge loads that overlap executions, one `Way` for each value of lambda (overlap.hpp). `rests`:
+/// a task that executes no job when the interval begins. `below`: the ways are valid only for intervals shorter than
 /// this.
 std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
                             std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
@@ -57,8 +57,9 @@ std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surrounding
   return ways;
 }
 
-/// Returns the charges for intervals so short that only jobs of one task are due. When such an interval begins, no job
-/// of that task executes: this job would end by its deadline, before the next job is requested.
+/// Returns the ways to charge intervals so short that only jobs of one task are due. When such an interval begins, no
+/// earlier job of that task executes: the earlier job has ended by its deadline, before the job that is due in the
+/// interval is requested.
 std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
   const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
   Nanos second = unbounded;
@@ -85,8 +86,8 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
   return result;
 }
 
-/// Computes h(t), the bound on the work in an interval of length t (Demand). Several sets of charges (Way) bound this
-/// work. h(t) is the smallest of their bounds.
+/// Computes h(t), the bound on the work in an interval of length t (Demand). Each way to charge the jobs (Way) gives a
+/// bound on this work. h(t) is the smallest of these bounds.
 class DeviceDemand {
  public:
   DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
@@ -133,20 +134,21 @@ class DeviceDemand {
     return found.settled ? bounded(Wide{found.value} + tail) : unbounded;
   }
 
-  /// Returns a bound on the decrease of h when t grows: h(t') <= max(h(t), demand(t) + rise) for all t' < t. h
-  /// decreases if a job blocks for a longer time before it is due than the time that it demands when it is due.
+  /// Returns a bound on the decrease of h(t), the bound on the work in an interval of length t, when t grows: h(t') <=
+  /// max(h(t), demand(t) + rise) for all t' < t. h decreases if a job blocks for a longer time before it is due than
+  /// the time that it demands when it is due.
   Nanos rise() const {
     Nanos rise = 0;
     for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
     return rise;
   }
 
-  /// Returns an instant after which t - h(t) >= `slack`, or nullopt if there is no such instant. The result is valid
-  /// for all t after the largest relative deadline.
+  /// Returns an instant after which t - h(t) >= `slack`, or nullopt if there is no such instant. h(t) is the bound on
+  /// the work in an interval of length t. The result is valid for all t after the largest relative deadline.
   ///
-  /// How: if the charges of one `Way` have utilisation U < 1, then h(t) <= U t + sum ((T - d) C / T) + work that comes
-  /// once. d: deadline; T: period; C: cost. Each task of a more urgent class adds at most (h(t) + J) / T + 1 jobs; J is
-  /// its jitter.
+  /// How: let one way to charge the jobs (`Way`) have utilisation U < 1. Then h(t) <= U t + sum ((T - d) C / T) + the
+  /// work that counts only once per interval, such as blocking. d: deadline; T: period; C: cost. Each task of a more
+  /// urgent class adds at most (h(t) + J) / T + 1 jobs; J is its jitter.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const Way& way : ways_) {
@@ -178,14 +180,14 @@ class DeviceDemand {
     return work;
   }
 
-  /// Returns the work of more urgent classes in a time in which this work and `own` are done. If the total exceeds
-  /// `instant`, the result is only a part of the work.
+  /// Returns the work of more urgent classes in the shortest time in which the device can do this work and `own`. If
+  /// the total exceeds `instant`, the result is only a part of the work.
   Wide above(Nanos own, Nanos instant) const {
     return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
   }
 
-  /// Returns the charges with the least utilisation, among the charges that are valid for intervals of any length.
-  /// Returns null if the device is overloaded.
+  /// Returns the way with the least utilisation, among the ways that are valid for intervals of any length. Returns
+  /// null if the device is overloaded with all of them.
   const Way* lightest() const {
     const Way* lightest = nullptr;
     Nanos least = 0;
@@ -282,9 +284,9 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   const Wide highest = std::min(std::max<Wide>(*top, last.deadline), busy + min_slack());
   if (highest >= unbounded) return analysis;
 
-  // Let s be the smallest slack found so far, and h' the maximum of h up to t. Then the slack is at least s for all
-  // instants from h' + s up to t, so the search continues below h' + s. If the search advances slowly, it also examines
-  // the next relative deadline, earlier than its order requires.
+  // Let s be the smallest slack found so far, and h' the maximum of h (the bound on the work in an interval) up to t.
+  // Then the slack is at least s for all instants from h' + s up to t, so the search continues below h' + s. If the
+  // search advances slowly, it also examines the next relative deadline, earlier than its order requires.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;
@@ -301,8 +303,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % timeout == timeout - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
-    // `least` is at most 1 above the slack of the deadline that was examined early, so that the search does not skip
-    // instants with the same slack.
+    // `least` plays the role of s in the comment before the loop. `ahead` is the slack of the deadline that was
+    // examined early. `least` is at most `ahead` + 1, so that the search does not skip instants with the slack `ahead`.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;

@@ -30,7 +30,8 @@ struct DemandTask {
 struct Surroundings {
   DevicePart background{}; // the longest parts of best-effort tasks
   Below below{};           // work of less urgent classes that has begun and cannot be stopped
-  /// Jobs of more urgent classes. The cost of such a load is the whole time that one job takes from the examined tasks
+  /// Jobs of more urgent classes. The cost of each of these loads is the whole time that one job takes from the
+  /// examined tasks
   std::vector<Load> above{};
 };
 

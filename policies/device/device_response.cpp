@@ -20,8 +20,8 @@ Wide work_until(Nanos start, std::span<const Load> loads) {
   return work;
 }
 
-/// Returns the instant at which a job begins. Before that, `once` is the work that occurs once, and more urgent jobs
-/// execute. `from`: where the iteration starts; it must not exceed the result.
+/// Returns the instant at which a job begins. Until then the device executes more urgent jobs, and `once`, the work
+/// that occurs only once. `from`: where the iteration starts; it must not exceed the result.
 FixedPoint start_after(Wide once, std::span<const Load> higher, std::span<const Load> above, Nanos from, Nanos limit) {
   return least_fixed_point(from, limit,
                            [&](Nanos start) { return once + work_until(start, higher) + work_until(start, above); });

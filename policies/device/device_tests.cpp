@@ -124,7 +124,7 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-/// Returns the device parts with the charges of the rule `pipelined`.
+/// Returns the device parts of all tasks with their times to load chunks, as the rule `pipelined` charges them.
 std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
   const SwapCharges swap(set, volumes);
   const std::uint64_t frames = swap.total() - set.overflow;
@@ -186,8 +186,8 @@ void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verd
 
 // ---- response times ----
 
-/// Adds the response of one task to the verdict. The numbers of the verdict are those of the response with the least
-/// slack.
+/// Adds the response of one task to the verdict. The other numbers of the verdict are those of the task with the least
+/// slack so far.
 void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found,
                 Nanos blocking) {
   verdict.proved = verdict.proved && found.settled && found.from_release <= timing.deadline;
@@ -222,7 +222,8 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
   }
 }
 
-/// If a set has more tasks than this, only the charges with the least utilisation are examined
+/// If a set has more tasks than this, only one way to charge the loads (one lambda) is examined: the way with the least
+/// utilisation
 constexpr std::size_t many = 64;
 
 /// The charges for one value of lambda (overlap.hpp), for the tasks that have been examined so far.

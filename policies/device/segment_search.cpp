@@ -343,6 +343,7 @@ class Search {
   }
 
   /// Returns swap volumes of at most `bound` chunks for each task. The least urgent tasks swap their chunks first.
+  /// `constants_alone`: true if only constant chunks may be swapped.
   [[nodiscard]] Volumes filled(const std::vector<unsigned>& classes, std::uint32_t bound, bool constants_alone) const {
     Volumes volumes;
     std::uint64_t missing = set_.device.overflow;

@@ -166,7 +166,7 @@ struct LargestVolumes {
 }
 
 /// Returns the number of frames whose load takes at least as long as the execution of a job: ceil(execution / alpha).
-/// The result may exceed the number of frames of the device.
+/// `alpha`: the time that each chunk adds to a load. The result may exceed the number of frames of the device.
 [[nodiscard]] constexpr std::uint64_t frames_loaded_in(Nanos execution, Nanos alpha) {
   if (execution == 0) return 0;
   if (alpha == 0) return std::numeric_limits<std::uint32_t>::max();
@@ -191,7 +191,8 @@ struct LargestVolumes {
 }
 
 /// Returns the largest swap volume with which a task meets condition (M) of without_load_room(), if no other task's
-/// volume exceeds `highest`. `beside`: ceil(C / alpha), where C is the execution of the task.
+/// volume exceeds `highest`. `beside`: ceil(C / alpha), where C is the execution of the task and alpha the time that
+/// each chunk adds to a load.
 [[nodiscard]] constexpr std::uint64_t max_with_load_room(std::uint64_t frames, std::uint64_t highest,
                                                          std::uint64_t beside) {
   return frames - std::min({frames, beside, highest});

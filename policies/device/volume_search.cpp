@@ -70,10 +70,11 @@ bool lower(Volumes& caps, const DeviceSet& set, std::size_t task, std::uint64_t 
 // ---- serial tests ----
 
 /// Searches for swap volumes for serial tests (tests in which chunks do not move during executions). Let M be the
-/// largest swap volume and V the overflow. Swap volumes fit if their sum is V + M, and all swap volumes that fit can be
-/// reduced to this sum. There may be caps (upper limits of single swap volumes). For every task it is best if the least
-/// urgent tasks get as many chunks as their caps allow. If a task blocks for too long, the search lowers its cap. Lower
-/// caps never increase the slack.
+/// largest swap volume of a task. Let V be the overflow, the number of chunks that the device lacks. Swap volumes fit
+/// if their sum is V + M, and all swap volumes that fit can be reduced to this sum. The search limits the swap volume
+/// of each task by a cap. For every task it is best if the least urgent tasks get as many chunks as their caps allow.
+/// If a task blocks for too long, the search lowers its cap. If a cap is lowered, other tasks swap more, so no task
+/// gains slack, and no cap has to be raised again (proofs/volumes.md).
 class SerialSearch {
  public:
   SerialSearch(const DeviceSet& set, DeviceTest test, Order order)
@@ -246,8 +247,8 @@ class SerialSearch {
 
 // ---- pipelined ----
 
-/// Which concurrent loads a job may delay. `none`: no load, which is condition (M). `within_lambda`: loads whose delay
-/// is at most lambda, so that the delay costs nothing.
+/// The concurrent loads that a job may delay. `none`: no load, which is condition (M). `within_lambda`: loads that are
+/// delayed by at most lambda (overlap.hpp), so that the delay costs nothing.
 enum class Delays { none, within_lambda };
 
 /// Searches for swap volumes for the test `pipelined`. The search varies the number of frames (physical chunks), an
@@ -387,8 +388,9 @@ class PipelinedSearch {
   double score(Nanos lambda, std::uint64_t frames) {
     LargestVolumes largest;
     for (const std::uint32_t volume : volumes_) largest.add(volume);
-    // Blocking at a deadline is e_b + gamma_a (proofs/pipelined.md): job b is staged while job a executes. `beside` is
-    // the largest gamma_a, `blocking` is the largest e_b of a best-effort task, and `shares` is the utilisation
+    // Blocking at a deadline is e_b + gamma_a (letters: overlap.hpp; formula: proofs/pipelined.md): job b is staged
+    // while job a executes. `beside` is the largest gamma_a, `blocking` is the largest e_b of a best-effort task, and
+    // `shares` is the utilisation
     double beside = 0, blocking = 0, shares = 0;
     for (std::size_t i = 0; i < volumes_.size(); ++i) {
       const Nanos execution = set_.tasks[i].execution;

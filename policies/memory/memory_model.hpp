@@ -38,7 +38,8 @@ struct MemoryTraffic {
   Bytes in{0};             // B_hd: the bytes copied from host to device under policy D
   Bytes out{0};            // B_dh: the bytes copied from device to host under policy D
   std::uint64_t copies{0}; // N_m: the number of these copies
-  /// True if copies to the host write host memory that was never touched before. Then l_ini (Table III) counts
+  /// True if copies to the host write host memory that was never touched before. Then l_ini (Table III), the cost of
+  /// the first access to host memory, counts
   bool fresh = false;
   bool prefetch = false; // true if, under policy M with a GPU behind a link, the task prefetches the memory that dirty
                          // launches touch
@@ -69,8 +70,9 @@ struct MemoryOverhead {
 
 /// Returns the overhead under policy D, M or H. The equations are those of the paper.
 ///
-/// With unified memory: D by Eq. (2), M by Eqs. (3) to (5), H by Eqs. (6) to (8). For Eq. (4), each launch counts the
-/// smaller of two values: the sum and the bound.
+/// With unified memory: D by Eq. (2), M by Eqs. (3) to (5), H by Eqs. (6) to (8). Eq. (4) is applied to each launch:
+/// the flush after a launch takes the time to write back the bytes that the launch wrote, but at most the time of one
+/// whole flush.
 ///
 /// Behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches. They migrate by faults, or by
 /// one prefetch for each copy that D would make. `out` bytes migrate back in the same way. Under H, all memory that

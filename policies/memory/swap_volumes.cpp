@@ -139,8 +139,8 @@ Result<> check_given(const Plan& plan, const TaskSet& tasks) {
   return errors.empty() ? Result<>{} : fail(Errc::bad_input, errors);
 }
 
-/// Returns the reason why the set does not fit even if each task swaps as many chunks as it may. `most`: by task, this
-/// largest swap volume.
+/// Returns the reason why the set does not fit even with the largest possible swap volumes. `most`: by task, the
+/// largest number of chunks that may be swapped.
 std::string shortage(const Plan& plan, const TaskSet& tasks, const Volumes& most, std::uint32_t overflow) {
   const std::uint64_t all = std::accumulate(most.begin(), most.end(), std::uint64_t{0});
   if (all < overflow) return "only " + size_of(plan, all) + " may be swapped";

@@ -25,8 +25,10 @@ namespace rtexec::policies {
 [[nodiscard]] DeviceSet device_set(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency,
                                    std::uint32_t overflow);
 
-/// Checks whether swap volumes exist. Returns bad_input if a task must swap more chunks than it can. Returns
-/// not_proved, with the numbers, if no swap volumes fit.
+/// Checks whether each task can get a swap volume (number of swapped chunks) such that all chunks fit on the device.
+/// `overflow`: the number of chunks that the device lacks. Returns bad_input if a task must swap more chunks than it
+/// can. Returns not_proved if no swap volumes fit; the error then states the missing memory and the memory that can be
+/// swapped.
 [[nodiscard]] Result<> check_volumes(const Plan& plan, const ResolvedSet& set, std::uint32_t overflow);
 
 /// Returns choices of swap volumes (numbers of swap slots, by task) with which everything fits. All choices are
