@@ -45,11 +45,11 @@ class BackingStore {
   virtual void begin_load(std::size_t /*chunk*/, std::byte* /*window*/) noexcept {}
   /// Announces a save(), with the same rules as begin_load().
   virtual void begin_save(std::size_t /*chunk*/, const std::byte* /*window*/) noexcept {}
-  /// Copies the stored `chunk` to the device address `window`. Calls `beside`, a function of the caller, once during
-  /// the copy, even if the copy fails. Exception: if the device refuses to begin the copy, `beside` may be skipped.
-  /// Returns io_error, or the error of the device or of `beside`.
+  /// Copies the stored `chunk` to the device address `window`. Calls `during`, a function of the caller, once during
+  /// the copy, even if the copy fails. Exception: if the device refuses to begin the copy, `during` may be skipped.
+  /// Returns io_error, or the error of the device or of `during`.
   [[nodiscard]] virtual Status load(std::size_t chunk, std::byte* window, DuringCopy during) noexcept = 0;
-  /// Copies a chunk from the device address `window` to the store. Calls `beside` and returns errors as load() does.
+  /// Copies a chunk from the device address `window` to the store. Calls `during` and returns errors as load() does.
   /// After an error the stored copy may be a mixture of old and new contents; the chunk in device memory is intact.
   [[nodiscard]] virtual Status save(std::size_t chunk, const std::byte* window, DuringCopy during) noexcept = 0;
 

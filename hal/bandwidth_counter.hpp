@@ -10,7 +10,7 @@
 //   polling  As `core`, for counters that cannot signal an overflow: the regulating thread reads the counter several
 //            times in a period.
 //
-// A successful open does not prove that an event is counted: the counters of some events open and stay at 0. So
+// A counter may open successfully although its event is never counted: the counters of some events stay at 0. So
 // probe_counter() runs a loop that causes a known number of events, and compares the count.
 #pragma once
 
@@ -79,14 +79,16 @@ class BandwidthCounter {
   /// returned. Returns io_error if the counter cannot be read or set.
   [[nodiscard]] virtual Status arm(std::uint64_t reads, std::uint64_t writes) noexcept = 0;
   /// Returns the events counted so far. May be called while another thread is in wait(). The limits of the next arm()
-  /// then count from this call. If the regulating thread holds the core, the count may include events of its spinning.
+  /// then count from this call. If the regulating thread holds the core by spinning, the count may include events of
+  /// the spinning.
   [[nodiscard]] virtual Expected<TrafficCount, Errc> count() noexcept = 0;
   /// Waits until the count passes a limit set by arm(), or until `until`. Reads the counter before returning, so an
   /// overflow that the kernel did not signal is found too.
   [[nodiscard]] virtual Waited wait(Instant until) noexcept = 0;
 
-  /// Keeps other work off the domain's cores until `over(self)` returns true or until `until`. Back end `core`: the
-  /// calling thread spins on the core.
+  /// Keeps other work off the domain's cores until `over(self)` returns true or until `until`. Back ends `core` and
+  /// `polling`: the calling thread spins on the core. Back end `thread`: the calling thread only waits, since the
+  /// threads of the domain stop themselves.
   virtual void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept = 0;
 
   /// Back end `thread`: starts counting the events of the calling thread, and stops the thread whenever the budget is
@@ -104,7 +106,7 @@ struct CounterSettings {
   CounterEvent reads;
   std::optional<CounterEvent> writes;
   unsigned core = 0;   // the core whose events are counted
-  unsigned polls = 16; // reads per period, by `polling`
+  unsigned polls = 16; // readings of the counter in each regulation period, only for the back end `polling`
   Duration period{0};  // the regulation period
 };
 /// Opens a counter. Returns refused if perf_event_paranoid forbids it or the core does not exist, and unsupported if
@@ -113,7 +115,7 @@ struct CounterSettings {
 
 /// The result of probing an event.
 struct CounterProbe {
-  bool counts = false;    // the count is in proportion to the events of a sweep
+  bool counts = false;    // the count is in proportion to the known number of events of a sweep (see probe_counter())
   bool overflows = false; // the counter also signals its overflow
   double accuracy = 0;    // counted / expected events, if the number of events of a sweep is known; otherwise 0
   std::string what;       // what was tried, and the outcome

@@ -53,8 +53,8 @@ struct CameraFrame {
     start_of_exposure,
     end_of_frame, // the last byte of the frame arrived
     /// The driver uses another clock, or its time stamp is impossible. `taken` is then the instant at which newest()
-    /// found the frame. If all buffers were full, the frame may have waited, and `taken` is the instant of the previous
-    /// newest()
+    /// found the frame. If all buffers were full, the frame may have waited since the previous call of newest(), and
+    /// `taken` is the instant of that call
     dequeued,
   } stamp = Stamp::dequeued;
 };

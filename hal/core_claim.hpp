@@ -7,7 +7,6 @@
 // otherwise any user could keep root from running. Containers see each other's claims if they share the folder.
 // An inquiry is a short claim that only finds out if a run would get the cores. Other claims wait until the inquiry
 // ends.
-// for its end.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -57,7 +57,7 @@ struct DeviceCapabilities {
 };
 
 /// The engines of a device. `secondary_compute` is the second compute engine, which works concurrently with `compute`
-/// after start_beside().
+/// after start_secondary_compute().
 enum class EngineKind { compute, copy_in, copy_out, secondary_compute };
 inline constexpr std::size_t engine_kinds = 4;
 [[nodiscard]] constexpr bool copies(EngineKind kind) {
@@ -68,8 +68,8 @@ enum class Concurrency { alone, concurrent };
 
 /// Memory use of the whole device, as its driver counts it.
 struct MemoryUse {
-  /// Memory taken since just before this device was opened, by rtexec. Includes memory of other processes if the driver
-  /// cannot tell them apart
+  /// Memory that rtexec has taken since just before this device was opened. Includes memory of other processes if the
+  /// driver cannot tell them apart
   Bytes own;
   Bytes context; // memory taken by opening the device, before its first chunk
 };
@@ -120,9 +120,9 @@ class Device : public rtexec::Device {
   /// Makes the slot inaccessible; the chunk keeps its contents. Returns bad_input if the slot is not mapped.
   [[nodiscard]] virtual Status unmap(AddressRange range, std::size_t slot) noexcept = 0;
 
-  /// Copies between host memory and device addresses (window or arena). Called on an engine's thread. Calls `beside`
-  /// once during the copy, and returns when both have ended. Returns the first error of the two; the copy has ended in
-  /// any case.
+  /// Copies between host memory and device addresses (window or arena). Called on an engine's thread. Calls `during`
+  /// once during the copy, and returns when both the copy and `during` have ended. Returns the first error of the two;
+  /// the copy has ended in any case.
   [[nodiscard]] virtual Status copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept = 0;
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size) noexcept {
     return copy(to, from, size, DuringCopy{});
@@ -150,7 +150,7 @@ class Device : public rtexec::Device {
   /// memory.
   [[nodiscard]] virtual Result<> unpin(std::byte* begin) = 0;
 
-  /// Returns an engine. `secondary_compute` exists only after start_beside().
+  /// Returns an engine. `secondary_compute` exists only after start_secondary_compute().
   [[nodiscard]] virtual Engine& engine(EngineKind kind) = 0;
   /// Starts the second compute engine; without this call it has no thread. Set-up, before any engine works. Returns
   /// refused if the first compute engine's thread keeps its core busy while it waits for the device. Returns bad_input

@@ -492,8 +492,8 @@ Status CudaDevice::wait_for(const EngineStream& on, cuda::Event event) noexcept 
   return check(spins(on) ? spin(event) : driver_->event_synchronize(event));
 }
 
-/// True if the thread of this stream may spin. Threads of copy engines share a core, and no such thread may occupy the
-/// core.
+/// True if the thread of this stream may spin while it waits. The threads of copy engines share a core, so none of them
+/// may keep the core busy.
 bool CudaDevice::spins(const EngineStream& on) const noexcept {
   return options_.completion == Completion::spin && &on == &this->engine_stream(EngineKind::compute);
 }

@@ -92,9 +92,9 @@ class CudaDevice final : public Device, public Gpu {
   /// Allocates managed memory without zeroing it, so that no page is touched; for measuring the cost of first touches.
   [[nodiscard]] Result<Buffer> allocate_untouched(Bytes size);
   [[nodiscard]] Result<> free(const Buffer& buffer) override;
-  /// Computes `own` from the free memory before the context was made (NVML). If the free memory at that time is
-  /// unknown, computes `own` from the whole memory of the device. `context` and `own` then include the memory that
-  /// other programs and the driver used at that time.
+  /// Computes MemoryUse::own from the free memory before the context was made (NVML). If the free memory at that time
+  /// is unknown, computes `own` from the whole memory of the device. MemoryUse::context and `own` then include the
+  /// memory that other programs and the driver used at that time.
   [[nodiscard]] Result<MemoryUse> memory_use() const override;
   /// Reads the clocks from NVML.
   [[nodiscard]] std::optional<DeviceClocks> clocks() const noexcept override {
@@ -235,8 +235,8 @@ class CudaDevice final : public Device, public Gpu {
 };
 
 /// Tries the memory capabilities of `device` on two allocations of `piece` bytes, which it creates and frees. A
-/// capability that the trial does not show stays false. Returns an error only if the trial ended the device, or if no
-/// capability could be tried.
+/// capability stays false unless its trial succeeds. Returns an error only if a trial made the device unusable (device
+/// lost), or if no capability could be tried.
 [[nodiscard]] Result<DeviceCapabilities> probe_cuda_memory(CudaDevice& device,
                                                            const cuda::AllocationProperties& properties, Bytes piece);
 

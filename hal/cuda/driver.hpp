@@ -186,7 +186,8 @@ struct Driver {
   /// Copies between any two addresses, also host addresses
   Code (*copy_async)(DevicePointer to, DevicePointer from, std::size_t size, Stream stream);
   Code (*set_bytes_async)(DevicePointer to, unsigned char value, std::size_t count, Stream stream);
-  /// The version of CUDA 8, which every later driver has; its calls cannot be captured
+  /// The version of this function since CUDA 8, which every later driver has, too. Its calls cannot be captured in a
+  /// graph
   Code (*prefetch_async)(DevicePointer managed, std::size_t size, Ordinal to, Stream stream);
   // virtual memory management (CUDA 10.2)
   Code (*granularity)(std::size_t* bytes, const AllocationProperties* properties, int option);

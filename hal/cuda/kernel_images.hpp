@@ -12,8 +12,8 @@ namespace rtexec::hal::cuda {
 
 struct KernelImage {
   std::string_view name; // name of the file in kernels/, without ".cu"
-  /// 62 for sm_62. A cubin runs on its architecture and on later architectures with the same tens digit. PTX runs on
-  /// its architecture and on all later architectures
+  /// The number of the architecture: 62 for sm_62. A cubin runs on its architecture and on later architectures with the
+  /// same tens digit. PTX runs on its architecture and on all later architectures
   int architecture;
   bool ptx;         // true: PTX, which the driver translates; false: a cubin
   const void* data; // PTX is followed by a zero byte that `size` does not count

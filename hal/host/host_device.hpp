@@ -46,7 +46,7 @@ class HostDevice final : public Device {
     return memory_.unmap(range, slot);
   }
   using Device::copy;
-  /// Calls `beside`, then copies: the engine's thread does both.
+  /// Calls `during`, then copies: the engine's thread does both.
   [[nodiscard]] Status copy(std::byte* to, const std::byte* from, Bytes size, DuringCopy during) noexcept override;
   /// Records the copy; end_copy() performs it.
   [[nodiscard]] Status begin_copy(std::byte* to, const std::byte* from, Bytes size) noexcept override;

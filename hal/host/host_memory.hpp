@@ -33,8 +33,8 @@ class HostMemory {
   [[nodiscard]] Status map(AddressRange range, std::size_t slot, Chunk chunk, Access access) noexcept;
   [[nodiscard]] Status unmap(AddressRange range, std::size_t slot) noexcept;
 
-  /// True if chunks use huge pages while the machine has free huge pages. False if the capacity is less than one huge
-  /// page.
+  /// True if chunks use huge pages as long as the machine has free huge pages. False if the capacity is less than one
+  /// huge page.
   [[nodiscard]] bool has_huge_pages() const noexcept;
 
   /// True if `to` is writable. Causes no fault: the kernel reads a byte of the first chunk from the memory file to

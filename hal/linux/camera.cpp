@@ -241,8 +241,8 @@ class Capture final : public Camera {
     const Instant before = std::exchange(looked_, now());
     int error = give_back_owed();
     unsigned taken = 0;
-    // The loop dequeues at most as many buffers as the camera has, so that even a very fast camera cannot trap the
-    // caller
+    // The loop dequeues at most as many buffers as the camera has. So it ends even if the camera fills buffers faster
+    // than the loop dequeues them
     while (error == 0 && taken < settings_.buffers) {
       v4l2_buffer buffer = buffer_at(0);
       error = control(node_.file(), VIDIOC_DQBUF, &buffer);

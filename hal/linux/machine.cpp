@@ -66,8 +66,9 @@ std::vector<unsigned> listed_as_isolated(const Machine& machine) {
 }
 
 /// Returns the cores that this process may use. A process starts on all cores that are not isolated, and may move to
-/// isolated cores. If the affinity mask has all cores that are not isolated, no taskset or cpuset limits the process.
-/// Then all online cores are returned, including isolated cores. Otherwise the cores of the mask are returned.
+/// isolated cores. If the affinity mask contains all cores that are not isolated, neither taskset nor a cpuset limits
+/// the process. Then all online cores are returned, including isolated cores. Otherwise the cores of the mask are
+/// returned.
 std::vector<unsigned> allowed_cores(const Machine& machine) {
   const auto allowed =
       cores_in(field(machine.read("/proc/self/status").value_or(""), "Cpus_allowed_list:").value_or(""));

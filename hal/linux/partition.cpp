@@ -55,8 +55,8 @@ class Cpusets final : public CpusetPartition {
   Cpusets(const Cpusets&) = delete;
   Cpusets& operator=(const Cpusets&) = delete;
 
-  /// Keeps the lock of partitions. Until this object is destroyed, no other process makes a partition or removes this
-  /// partition as left over.
+  /// Keeps `lock`, which a process must hold to make or remove a partition. Until this object is destroyed, no other
+  /// process makes a partition or removes this partition as left over.
   void hold(FileDescriptor lock) { lock_ = std::move(lock); }
   Result<> build() { return mount_.version == 1 ? build_v1() : build_v2(); }
 

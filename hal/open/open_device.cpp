@@ -42,7 +42,7 @@ Result<> find_driver(const Board& board) {
 
 Result<std::unique_ptr<Device>> open_device(const Board& board, Bytes capacity, Bytes chunk, Completion completion,
                                             const Machine& machine) {
-  // True if the capacity is all memory of the device, whose size is known only after the device is opened
+  // True if the board's capacity is the whole memory of the device. Its size is known only after the device is opened
   const bool whole = !board.memory_is_of_host() && board.capacity.count == 0;
   if (capacity > board.capacity && !whole) {
     return fail(Errc::bad_input, "device.capacity: " + to_string(capacity) + " was requested, board \"" + board.name +

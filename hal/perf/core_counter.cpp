@@ -60,7 +60,8 @@ class CoreCounter final : public BandwidthCounter {
 
   void hold(Instant until, bool (*over)(void* self) noexcept, void* self) noexcept override {
     if (config::meaning_of(settings_.reads.name) != config::EventMeaning::time) return spin(until, over, self);
-    // Events of the spinning itself are not traffic. Their overflow must not interrupt the spinning
+    // The event counts time, so the spinning causes events that are not traffic. An overflow by these events must not
+    // interrupt the spinning
     told_at_.reads = no_limit;
     static_cast<void>(reads_.arm(no_limit));
     const auto before = reads_.count();
@@ -128,7 +129,7 @@ class CoreCounter final : public BandwidthCounter {
   std::atomic<std::uint64_t> last_reads_{0}, last_writes_{0}; // last result of count(), on any thread
   std::atomic<std::uint64_t> held_{0};                        // events of `reads` that were caused by holding the core
   TrafficCount limit_{.reads = no_limit, .writes = no_limit}; // counts at which wait() returns
-  // Count at which the kernel notifies next; no_limit: no notification is pending
+  // The count at which the kernel sends its next notification; no_limit: no notification is pending
   TrafficCount told_at_{.reads = no_limit, .writes = no_limit};
   std::atomic<bool> elsewhere_{false}; // the holding thread was moved to another core
   std::atomic<std::uint64_t> lost_overflows_{0};

@@ -145,8 +145,8 @@ class ThreadCounter final : public BandwidthCounter {
       const std::uint32_t seen = gate_.value();
       exhausted_.raise();
       if (left_.load(std::memory_order_acquire) > 0) continue;
-      // The regulating thread has set no budget for several periods. Running unregulated is better than staying stopped
-      // for ever
+      // After a timeout: the regulating thread has set no budget for several periods. The thread then continues without
+      // a budget, which is better than staying stopped for ever
       if (!gate_.wait_until(seen, hal::now() + timeout * settings_.period))
         return static_cast<void>(meter->event.arm(no_limit));
     }
@@ -165,7 +165,7 @@ class ThreadCounter final : public BandwidthCounter {
   static constexpr int timeout = 4; // periods
 
   /// Returns the share of a thread in the remaining budget. A single thread gets the whole budget. With several
-  /// threads, each thread gets a quarter of an even share, and takes another share when its share is used up.
+  /// threads, each thread gets a quarter of an even share. When a thread has used up its share, it takes another share.
   [[nodiscard]] std::uint64_t share_of(std::int64_t left) const noexcept {
     if (left >= endless / 2) return no_limit;
     const auto active = static_cast<std::uint64_t>(std::ranges::count_if(

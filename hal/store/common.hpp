@@ -43,7 +43,7 @@ class StoreMemory {
 [[nodiscard]] Result<> check_fill(const BackingStore& store, Bytes chunk_size, std::size_t chunk,
                                   std::span<const std::byte> contents);
 
-/// Ends a load() or save() whose chunk or address does not exist: calls `beside`, and returns bad_input.
+/// Ends a load() or save() whose chunk or address does not exist: calls `during`, and returns bad_input.
 [[nodiscard]] inline Status bad_transfer(DuringCopy during) noexcept {
   (void)during();
   return Unexpected(Errc::bad_input);

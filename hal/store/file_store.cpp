@@ -308,8 +308,8 @@ Status FileStore::begin(Side& side, std::size_t number, const FilePart& part) no
   return {};
 }
 
-/// Finishes the transfer of a part. If `last`, no further part needs its slot: the copy to the device is begun but not
-/// awaited, so that such copies follow each other without a gap.
+/// Finishes the transfer of a part. `last`: true if no further part needs the slot of this part. The copy to the device
+/// is then begun but not awaited, so that the copies of the last parts follow each other without a gap.
 Status FileStore::finish(Side& side, std::size_t number, const FilePart& part, bool last) noexcept {
   static_assert(FileTransfers::depth <= Device::copies_at_once);
   if (auto moved = side.transfers.finish(number % FileTransfers::depth); !moved) return moved;

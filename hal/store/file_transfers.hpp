@@ -4,7 +4,6 @@
 // Short and interrupted transfers are continued. Threading: the constructor and use() are set-up calls, from one thread
 // at a time. All later calls come from one thread; only last_error() may be called by any thread. After set-up no call
 // allocates.
-// allocates.
 #pragma once
 
 #include "hal/store/io_ring.hpp"
