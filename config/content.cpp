@@ -11,7 +11,8 @@ namespace rtexec::config {
 namespace {
 
 struct Description {
-  std::string_view name, belongs; // `belongs` says where such a file belongs; FILE in it stands for the file's name
+  /// `belongs`: the command or the setting that takes such a file; FILE in it stands for the file's name
+  std::string_view name, belongs;
 };
 
 Description described(Content content) {

@@ -17,7 +17,8 @@ enum class Content { task_set, board, profile, daemon, onnx, picture, tensor, js
 [[nodiscard]] std::optional<Content> content_of(std::string_view bytes);
 
 /// Returns the error for a file of another kind than `wanted`: "FILE: error: this is a profile, not a task set: try
-/// ...". The error also says where such a file belongs. Returns nullopt if the file's kind is `wanted` or unknown.
+/// ...". The error also names the command or the setting that takes such a file. Returns nullopt if the file's kind is
+/// `wanted` or unknown.
 [[nodiscard]] std::optional<Error> mistaken(const std::filesystem::path& file, std::string_view bytes, Content wanted);
 
 /// Returns the first bytes of a regular file; empty if the file cannot be read.

@@ -8,7 +8,7 @@ namespace rtexec::config {
 enum class EventMeaning {
   traffic, // memory traffic; also used for any event with an unknown name
   time,    // counts time: a spinning thread causes as many events as any other thread
-  other,   // occurs as often as the program causes it
+  other,   // neither memory traffic nor time: page faults and context switches, whose number depends on the program
 };
 [[nodiscard]] EventMeaning meaning_of(std::string_view event);
 

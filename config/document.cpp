@@ -5,7 +5,8 @@
 
 // The parser is recursive. This limit on nesting is above the needs of every file of rtexec.
 #define TOML_MAX_NESTED_VALUES 8
-// toml++ 3.3 would report a header such as "[[=a]]" as an error, but an assertion just before that check fails.
+// toml++ 3.3 checks for a header such as "[[=a]]" and reports an error. But an assertion before this check fails first,
+// so assertions are disabled.
 #define TOML_ASSERT(expression) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0

@@ -131,8 +131,8 @@ std::vector<Key<ProfileEntry>> traffic_keys() {
 std::int64_t as_number(std::uint32_t layer) { return layer; }
 std::int64_t as_number(Duration time) { return time.count(); }
 
-/// Makes the key of a list with one value for each measured piece. A piece is a run of layers; the value is a member of
-/// the piece.
+/// Makes the key of a list with one value for each measured piece (a run of layers). The value is a member of the
+/// piece.
 template <class T>
 Key<ProfileEntry> piece_key(std::string_view name, std::int64_t most, std::string_view meaning,
                             T MeasuredLayers::Piece::*member) {

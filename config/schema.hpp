@@ -71,8 +71,8 @@ template <class S, class T, class Member>
       [=](S& target, const T& value) { std::invoke(member, target) = value; });
 }
 
-/// Makes a key for a member of S. `member` has the meaning of the previous overload. Takes the default from a
-/// default-constructed S.
+/// Makes a key for a member of S, whose default is the member's value in a default-constructed S. `member` is a member
+/// pointer, or a function that returns a reference to the member.
 template <class S, class T, class Member>
 [[nodiscard]] Key<S> key(std::string_view name, const Type<T>& type, std::string_view meaning, Member member) {
   return key<S>(name, type, type.write(std::invoke(member, S{})), meaning, member);
@@ -94,7 +94,8 @@ template <class S>
       [=](S& target, const std::string& value) { target.*member = value; });
 }
 
-/// The element of an outer list that contains an inner list. The default values stand for the file's top level.
+/// The element of an outer list that contains an inner list. The default values mean that the list is at the file's top
+/// level.
 struct Around {
   std::size_t index = 0;
   std::string name{}; // name in messages: "task 'front'"

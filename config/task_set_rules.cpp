@@ -43,8 +43,8 @@ void check_exists(const std::filesystem::path& file, std::string_view key, bool 
   broken(rules, {key}, file, what + (may_be_folder ? " or folder" : ""));
 }
 
-/// Checks that each output is the next state of only one input, and that such an input has no other source. Whether the
-/// tensors exist is checked only when the model is read.
+/// Checks recurrent state: each output may be the next state of only one input, and such an input has no other source.
+/// Whether the tensors exist is checked only when the model is read.
 void check_state(const Task& task, const Rules& rules) {
   std::map<std::string_view, std::string_view> inputs; // by output
   for (const auto& [input, output] : task.state) {

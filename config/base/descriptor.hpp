@@ -1,5 +1,5 @@
-// An owner of a file descriptor, for set-up code and tools. If an error of close(2) matters, the user must release the
-// descriptor first.
+// An owner of a file descriptor, for set-up code and tools. The destructor ignores errors of close(2). A caller for
+// whom such an error matters must release() the descriptor and close the file itself.
 #pragma once
 
 #include <unistd.h>

@@ -8,8 +8,8 @@
 
 namespace rtexec::config {
 
-/// Maximum length of a file name. A number before it and an extension behind it still fit within the 255 bytes of Linux
-/// file systems.
+/// Maximum length of a file name in bytes. Linux file systems allow 255 bytes, so a number before the name and an
+/// extension behind it still fit.
 inline constexpr std::size_t max_file_name_bytes = 200;
 
 /// Returns one name for each of `names`, all different. Control characters and '/' become '_', and names of more than
