@@ -124,7 +124,7 @@ struct FactorGroup {
 
 struct FactorAnalysis {
   Factor factor{};
-  /// Largest p90 / smallest p90 among the groups with at least `enough` executions, which are too few for a p99
+  /// Largest p90 / smallest p90 among the groups with at least `enough` executions. A p99 would need more executions
   double ratio = 1;
   std::vector<FactorGroup> groups;
 };

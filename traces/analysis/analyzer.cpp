@@ -13,7 +13,7 @@ namespace {
 using policies::Action;
 using policies::JobId;
 
-constexpr std::uint64_t forget_every = 16; // jobs
+constexpr std::uint64_t forget_every = 16; // number of ended jobs after which old history is discarded again
 // The assumed maximum delay between an instant and the event in which a thread reports the instant, and the assumed
 // maximum length of a job.
 constexpr Duration late_telling = std::chrono::seconds(1), longest_job = std::chrono::minutes(1);
@@ -461,7 +461,8 @@ void Analyzer::forget() {
   take_chains(oldest);
 }
 
-/// Lets the chains process all reads and outputs that no job in progress can precede.
+/// Lets the chains process all reads and outputs that are earlier than any read or output that a job in progress can
+/// still report.
 void Analyzer::take_chains(Instant oldest) {
   const Instant until = std::max(std::min(oldest, to_ - late_telling), to_ - longest_job);
   for (ChainFollower& chain : chains_) chain.take_before(until);

@@ -98,8 +98,8 @@ policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
 /// Finds the path of the reaction to `event`, and stores it in `way_`. The path begins with the first job of the first
 /// task that wrote an output, among the jobs from number `first` on. Each next job of the path is the first job of the
 /// next task that could read the output of the previous job. If times count from sampling, the path begins instead with
-/// the first job whose input was sampled at the event. If the event came just after a sample, that input was sampled
-/// after the event. Returns true if the path ends with `last`.
+/// the first job whose input was sampled at the event or later. If the event came just after a sample, the path begins
+/// with the first job whose input was sampled after the event. Returns true if the path ends with `last`.
 bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep& last) {
   way_.clear();
   Instant there = event;

@@ -71,10 +71,11 @@ class ChainFollower {
   const ChainSetup& setup_;
   // Ordered by instant, then by the task's place in the chain: an output can be read at the instant at which it appears
   std::multimap<std::pair<Instant, std::size_t>, Moment> moments_;
-  std::vector<std::shared_ptr<const Followed>> output_;             // the current output of each task, by place
-  std::vector<std::deque<std::shared_ptr<const Followed>>> recent_; // jobs that have written an output, by place
+  std::vector<std::shared_ptr<const Followed>> output_; // the current output of each task, in the order of the chain
+  /// By task in the order of the chain: the jobs of the task that have written an output
+  std::vector<std::deque<std::shared_ptr<const Followed>>> recent_;
   policies::ChainEnd end_;
-  std::uint64_t answered_ = 0; // number of the first task's job whose data reached the last output
+  std::uint64_t answered_ = 0; // number of the first task's job whose data the last output of the chain contains
   Measure reaction_, age_, reduced_age_;
   std::optional<ChainWay> worst_;
   /// The division of one reaction: for each task the wait for its release, and the time from release to output.
@@ -83,7 +84,7 @@ class ChainFollower {
     std::vector<Duration> pieces;
   };
   std::vector<const ChainStep*> way_; // the path of the current reaction
-  std::vector<Duration> sums_;        // sums of the pieces of `ways_` reactions
+  std::vector<Duration> sums_;        // sums of the pieces (Divided::pieces) over all reactions with a known path
   std::uint64_t ways_ = 0;
   std::vector<Divided> longest_; // the longest reactions, a heap with the shortest on top
 };

@@ -13,9 +13,9 @@ namespace rtexec::traces {
 /// other events were lost.
 [[nodiscard]] std::vector<Breach> breaches(const Analysis& analysis);
 
-/// Returns the reason why no figure of the task is reliable; empty if the figures are reliable. `beside_loss`: number
-/// of the task's jobs that ran while events were lost. `stream_missing`: true if a core's events are missing from the
-/// beginning to the end.
+/// Returns the reason why no figure of the task is reliable; empty if the figures are reliable. `losses_meanwhile`:
+/// number of the task's jobs that ran while events were lost. `stream_missing`: true if a core's events are missing
+/// from the beginning to the end.
 [[nodiscard]] std::string why_invalid(const TaskAnalysis& task, std::uint64_t losses_meanwhile, bool stream_missing);
 
 } // namespace rtexec::traces

@@ -89,8 +89,8 @@ bool same_subject(const Action& action, const Record& record) {
   return action.job == record.job && (record.kind == RecordKind::device_end || action.segment == record.segment);
 }
 
-/// True if `input` equals `told`. `input` is an event that the scheduler core received. `told` is the end of an
-/// execution or a transfer, as an engine recorded it.
+/// True if `input` equals `told`. `input`: the end of an execution or a transfer, as the scheduler core received it.
+/// `told`: such an end, as an engine recorded it.
 bool same_end(const Event& told, const Event& input) {
   if (told.now != input.now || told.kind != input.kind) return false;
   if (input.kind == Event::Kind::copied_in || input.kind == Event::Kind::copied_out)
@@ -180,8 +180,8 @@ void Replay::expect_start(const Action& action) {
   }
 }
 
-/// Returns the engine of an action. For an execution, returns the second compute engine (`beside_`) if that engine has
-/// work of `job`, otherwise the first compute engine.
+/// Returns the engine of an action. For an execution, returns the second compute engine (`secondary_compute_`) if that
+/// engine has work of `job`, otherwise the first compute engine.
 Replay::Engine& Replay::engine_of(Action::Kind kind, JobId job) {
   const bool co_running = kind == Action::Kind::start_execution &&
                           ((!secondary_compute_.ordered.empty() && secondary_compute_.ordered.front().job == job) ||

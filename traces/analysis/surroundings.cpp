@@ -14,7 +14,7 @@ constexpr std::size_t max_cores = 8192; // a damaged recording may contain any n
 constexpr std::uint32_t others = UINT32_MAX;
 // Groups of the factor `neighbour`
 constexpr std::uint32_t nobody = 0, preempted = 1, first_neighbour = 2;
-// Concurrent work, as bits; the groups of the factor `beside`
+// Concurrent work, as bits; the groups of the factor `concurrent`
 constexpr std::uint32_t device_works = 1, copies_in = 2, copies_out = 4;
 
 std::uint32_t doubling_class(Duration pause) {

@@ -40,7 +40,8 @@ class Surroundings {
   /// Processes a core_stolen record: time that a hypervisor took from a core. The record comes after the executions
   /// that it may concern.
   void see_theft(const Record& record);
-  /// Adds an execution that ended without a result. Only later executions use it, as the execution before them.
+  /// Adds an execution that ended without a result. The execution itself is not counted. It is only the previous
+  /// execution for the executions after it.
   void add_failed(const PartExecution& execution) { note_end(execution); }
 
   [[nodiscard]] std::vector<FactorAnalysis> factors_of(std::uint32_t task, Part part) const;

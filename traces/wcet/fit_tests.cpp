@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array shapes{-0.4, -0.2, 0.0, 0.2, 0.4};
 constexpr std::array levels{0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.005, 0.001};
-// Statistics that are exceeded with the probabilities `levels`
+// For each probability in `levels`: the statistic that is exceeded with this probability
 using Row = std::array<double, levels.size()>;
 using Table = std::array<Row, shapes.size()>;
 

@@ -12,8 +12,8 @@ namespace {
 constexpr double gumbel = 1e-6; // a shape between -gumbel and gumbel counts as 0
 constexpr double lowest_shape = -1, highest_shape = 2;
 
-/// Maxima scaled to mean 0 and standard deviation 1, because searches have absolute tolerances. The likelihoods below
-/// are those of the scaled maxima.
+/// Maxima scaled to mean 0 and standard deviation 1, because searches have absolute tolerances. Functions with a
+/// parameter of this type return likelihoods of the scaled maxima.
 struct Standardised {
   explicit Standardised(std::span<const double> maxima) : centre(mean(maxima)), x(maxima.begin(), maxima.end()) {
     for (double& value : x) value -= centre;
@@ -30,7 +30,8 @@ struct Standardised {
 
 double to_gumbel(double x, double t) { return std::abs(t * x) < 1e-9 ? x : std::log1p(t * x) / t; }
 
-/// Returns the largest log-likelihood over all locations, for a given shape and a given scale at the centre.
+/// Returns the largest log-likelihood over all locations, for a given shape and a given scale. `scale` is the scale of
+/// the Gumbel distribution of z, with the mean of the maxima as the point c (gev.hpp).
 double profile_of_scale(double shape, double scale, const Standardised& maxima) {
   const double t = shape / scale;
   if (1 + t * maxima.x.front() <= 0 || 1 + t * maxima.x.back() <= 0) return impossible;
@@ -44,7 +45,7 @@ double profile_of_scale(double shape, double scale, const Standardised& maxima) 
   return -n * (std::log(scale) + std::log(exponentials / n) + 1) - sum * (1 / scale + t);
 }
 
-/// Returns the best scale at the centre for a shape, and its log-likelihood.
+/// Returns the best scale of the Gumbel distribution of z (gev.hpp) for a shape, and its log-likelihood.
 std::pair<double, double> best_scale(double shape, const Standardised& maxima) {
   // The support must contain all maxima
   const double least = shape < 0 ? -shape * maxima.x.back() : -shape * maxima.x.front();
@@ -54,8 +55,8 @@ std::pair<double, double> best_scale(double shape, const Standardised& maxima) {
   return {std::exp(log_scale), value};
 }
 
-/// Returns the largest log-likelihood for a given t = shape / scale, under the condition that a maximum is below
-/// `quantile` (scaled) with the probability exp(-hazard).
+/// Returns the largest log-likelihood for a given t = shape / scale (gev.hpp), under the condition that a maximum is
+/// below `quantile` with the probability exp(-hazard). `quantile` is scaled like the maxima.
 double profile_of_ratio(double t, double quantile, double hazard, const Standardised& maxima) {
   const double z_quantile = to_gumbel(quantile, t);
   const auto n = static_cast<double>(maxima.x.size());

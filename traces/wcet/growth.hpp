@@ -2,10 +2,10 @@
 // call.
 //
 // Let a series have n jobs, and let k be a number of halvings. On average, the longest execution of the n jobs is the
-// longest of n / 2^k consecutive jobs, plus k times the increase per doubling. The series is cut into 2^k equal pieces,
-// for up to six halvings, which gives that increase. The longest execution is extrapolated over at most as many
-// doublings as halvings were examined. This is safe for tails that fall at least as fast as an exponential tail: a
-// doubling then adds no more than the previous doubling.
+// longest of n / 2^k consecutive jobs, plus k times the increase per doubling of the number of jobs. To find that
+// increase, the series is cut into 2^k equal pieces, for up to six halvings. The longest execution is extrapolated over
+// at most as many doublings as halvings were examined. This is safe for tails that fall at least as fast as an
+// exponential tail: a doubling then adds no more than the previous doubling.
 #pragma once
 
 #include <cstdint>

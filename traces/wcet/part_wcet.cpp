@@ -14,9 +14,11 @@ namespace {
 
 constexpr std::size_t max_kept = 128; // blocks in a profile; growth() needs at least 64 for all halvings
 constexpr std::size_t min_half = 8;
-constexpr double widest_limit = 2;     // maximum of the models' limit, as a multiple of the longest execution
-constexpr double widest_growth = 1.5;  // maximum of the grown longest execution, as a multiple of the longest execution
-constexpr double min_claiming = 1000;  // minimum number of jobs for a claim; a drift is not found with fewer jobs
+constexpr double widest_limit = 2; // maximum of the models' limit (rule 1), as a multiple of the longest execution
+/// Maximum of the grown longest execution (rule 2), as a multiple of the longest execution
+constexpr double widest_growth = 1.5;
+/// Minimum number of jobs for a claim (see the header); a drift is not found with fewer jobs
+constexpr double min_claiming = 1000;
 constexpr double short_part = 100'000; // ns; the execution times of shorter parts vary mostly by interruptions
 
 std::vector<double> numbers(const std::vector<Duration>& times) {

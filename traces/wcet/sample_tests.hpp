@@ -32,9 +32,10 @@ constexpr double tolerated_correlation = 0.05;
 /// Tests for long memory by the range of partial sums, adjusted for short memory: Lo 1991.
 [[nodiscard]] ApplicabilityTest rescaled_range(std::span<const double> samples);
 
-/// Returns the effective sample size: the number of independent samples whose mean has the variance of these samples'
-/// mean. It is n / (1 + 2 sum of autocorrelations) for n samples, at least 1. The sum includes only significant
-/// autocorrelations. It ends after `quiet_lags` insignificant lags in a row, and at most after `max_lags` lags.
+/// Returns the effective sample size: the number of independent samples whose mean has the same variance as the mean of
+/// these samples. It is n / (1 + 2 sum of autocorrelations) for n samples, at least 1. The sum includes only
+/// significant autocorrelations. It ends after `quiet_lags` insignificant lags in a row, and at most after `max_lags`
+/// lags.
 [[nodiscard]] double independent_samples(std::span<const double> samples);
 constexpr std::size_t quiet_lags = 20;
 constexpr std::size_t max_lags = 1000;

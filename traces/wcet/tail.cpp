@@ -147,8 +147,8 @@ template <typename Source> Fitted<Source> fitted(const Samples& samples, std::si
   return result;
 }
 
-/// A candidate for a model: the fit with `used` exceedances or blocks (`whole`), and the fit with half as many
-/// (`higher`).
+/// A candidate for a model. `whole`: the fit to the `used` largest samples (the exceedances of a threshold), or to the
+/// maxima of `used` blocks. `higher`: the fit with half as many exceedances or blocks. See tail.hpp.
 template <typename Source> struct Candidate {
   Fitted<Source> whole, higher;
   std::vector<ApplicabilityTest> tests;
@@ -190,7 +190,7 @@ Quantile empirical_quantile(const std::vector<double>& ascending, double probabi
 }
 
 /// Returns the quantile of the fit `whole`. Its interval is the smallest interval that contains the 95 % confidence
-/// intervals of both fits. Returns nullopt if one of these intervals has no end.
+/// intervals of the fits `whole` and `higher`. Returns nullopt if one of these intervals has no end.
 template <typename Source> std::optional<Quantile> tail_quantile(const Candidate<Source>& candidate, double of_sample) {
   Quantile result;
   for (const auto* part : {&candidate.higher, &candidate.whole}) {
