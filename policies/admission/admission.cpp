@@ -24,8 +24,8 @@ namespace {
 
 bool in_range(Duration value) { return value >= Duration::zero() && value.count() <= longest_time; }
 
-/// True if the size is at most `longest_time`, read as a number of bytes. is_line() also requires a size above 0, since
-/// lines of 0 bytes cannot be counted.
+/// True if the number of bytes is at most `longest_time`, the limit of the exact arithmetic (exact_arithmetic.hpp).
+/// is_line() also requires a size above 0, since lines of 0 bytes cannot be counted.
 bool in_range(Bytes value) { return value.count <= static_cast<std::uint64_t>(longest_time); }
 bool is_line(Bytes value) { return value.count > 0 && in_range(value); }
 

@@ -28,7 +28,7 @@ struct StagedTask {
   Nanos after = 0; // the charged length of the last part, on `core`
   unsigned core = 0;
   Nanos load = 0; // the time to load the task's chunks while another job executes (overlap.hpp); 0: no such load
-  /// the length of a swap-out at the beginning of `device`, during which more urgent jobs may still be chosen first
+  /// The length of a swap-out at the beginning of `device`, during which more urgent jobs may still be chosen first
   Nanos lead = 0;
   /// The longest time by which a started job of this task delays more urgent jobs; absent: `device`
   std::optional<Nanos> blocking{};

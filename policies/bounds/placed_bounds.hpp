@@ -56,7 +56,8 @@ class PlacedBounds {
     std::vector<Nanos> jobs;
   };
 
-  /// A task, and the loads of the more urgent tasks on its core and on the device.
+  /// The data for an upper bound on the slack of one task by its response: the task, and the loads of the more urgent
+  /// tasks on its core and on the device.
   struct Response {
     std::size_t task = 0;
     std::vector<Load> core, device;

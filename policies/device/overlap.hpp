@@ -32,7 +32,8 @@ struct Below {
 /// max(o - lambda, 0). C, o and delay are the members of DevicePart.
 struct Overlap {
   struct Charge {
-    Nanos cost = 0; // e = lambda + gamma + omega: the charge for each job that is more urgent or due
+    /// e = lambda + gamma + omega: the charge for each job that is more urgent (static priority) or due (EDF)
+    Nanos cost = 0;
     Nanos lead = 0; // lambda + omega: the part of e before the job's execution
     Nanos tail = 0; // C - gamma: the time by which the last execution exceeds the sum of all e
     /// Blocking by a less urgent job that is staged while another job executes: gamma + omega + lambda + max(longest

@@ -71,9 +71,9 @@ bool covers(const MemoryOption& a, const MemoryOption& b) {
 
 // ---- the search ----
 
-/// The state of the search at a node. At a node, some tasks have chosen their options. A way is one method to
-/// prove the set, such as one assignment of cores (Admission, in the header). A reach lists the ways that may still
-/// prove a combination of options below the node, and has an upper bound on the slack.
+/// The ways that may still prove a combination of options below a node of the search, with an upper bound on the slack.
+/// At a node, some tasks have chosen their options. A way is one method to prove the set, such as one assignment of
+/// cores (Admission, in the header).
 struct Reach {
   std::uint32_t ways = 0; // bit k is set if way k may be the first way that succeeds
   Nanos slack = 0;        // an upper bound on the slack of the first of these ways

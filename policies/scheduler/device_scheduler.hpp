@@ -85,7 +85,7 @@ struct Transfer {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    job_requested,  // the job's CPU part is done and it needs the device; `deadline` orders it
+    job_requested,  // the job's CPU part is done and it needs the device; `deadline` orders jobs of equal rank
     job_withdrawn,  // the job is aborted: it leaves the queue or, if it executes already, its result is not used
     segment_done,   // the device finished `segment` of the job, which is not its last one
     execution_done, // the device finished the job, or the job failed in one of its segments

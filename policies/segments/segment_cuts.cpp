@@ -109,8 +109,9 @@ struct Label {
   Nanos price = 0;
   std::uint32_t cuts = 0;
   Bytes carry;
-  std::array<Nanos, max_launch_ahead> recent{}; // the time of the last segment, of the last two segments, and so on
-  Nanos longest_run = 0;                        // decides between labels of equal costs
+  /// The time of the last segment, of the last two segments together, and so on
+  std::array<Nanos, max_launch_ahead> recent{};
+  Nanos longest_run = 0; // decides between labels of equal costs
   /// The label that this label extends by one segment: its boundary, and its index among the labels of that boundary
   std::size_t boundary = 0, index = 0;
 
