@@ -43,13 +43,13 @@ enum class Cause : std::uint8_t {
 constexpr std::size_t causes = 10;
 [[nodiscard]] std::string_view name(Cause cause); // "release-latency", "queueing", ...
 
-/// A part of a job's response time, and the job that caused this part.
+/// A share of a job's response time that has one cause, and the job that caused this share.
 struct Share {
   enum class Where : std::uint8_t { core, execution, swap_in, swap_out }; // activity of the culprit
   static constexpr std::size_t places = 4;
   Cause cause{};
   Where where{};
-  std::optional<policies::JobId> culprit; // absent: no job caused this part; may be the job itself
+  std::optional<policies::JobId> culprit; // absent: no job caused this share; may be the job itself
   Duration time{0};
   Duration usual{0}; // mean time per job with this `cause` and `where`, over the task's jobs that kept their deadline;
                      // if no job did: the WCET for Cause::execution, otherwise 0
