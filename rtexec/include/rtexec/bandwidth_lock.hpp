@@ -50,7 +50,9 @@ class RTEXEC_API BandwidthLocks {
   BandwidthLocks(BandwidthLocks&&) noexcept;
   BandwidthLocks& operator=(BandwidthLocks&&) noexcept;
 
-  // Calls may be nested. These functions are async-signal-safe and make no system call.
+  // Calls may be nested. These functions are async-signal-safe and make no system call. lock() takes a fine-grained
+  // lock, and unlock() returns it. gpu_busy() takes a coarse lock, and gpu_not_busy() returns it. BandwidthHolders
+  // describes when an executive holds each kind of lock.
   void lock() noexcept;
   void unlock() noexcept;
   void gpu_busy() noexcept;

@@ -34,8 +34,8 @@ struct SwapCost {
   Duration in_fixed{0};
   /// The fixed cost of evicting the chunks of one task. It does not depend on the number of chunks.
   Duration out_fixed{0};
-  /// The largest time by which a measured operation exceeded the fitted line. Afterwards a margin was added to the
-  /// costs.
+  /// The largest time by which a measured operation exceeded the line that was fitted to the measurements. For
+  /// information: the fixed costs above already include the largest excess of their direction.
   Duration residual{0};
 };
 

@@ -223,7 +223,7 @@ enum class CounterBackEnd {
   automatic, // the first of the following back ends that a trial on the machine proves usable
   core,      // a counter of the whole core; a high-priority thread throttles the core by occupying the core
   thread,    // a counter on each thread of this process; each thread throttles itself
-  polling,   // a counter of the whole core that is read several times in a period; throttles as `core` does
+  polling,   // a counter of the whole core, read several times in a period; the core is throttled as by `core`
 };
 
 /// The policy by which tasks share device memory that is too small for all of them.

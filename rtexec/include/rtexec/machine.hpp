@@ -43,7 +43,8 @@ struct MachineFacts {
   std::vector<Condition> disturbances;
   /// The free memory of the machine's GPU. 0: unknown.
   Bytes device_memory{0};
-  /// True if this is the machine on which the process runs, so that open settings can be probed.
+  /// True if this is the machine on which the process runs. A plan for this machine may open the device to query its
+  /// capacity; a plan for another machine uses only the facts in this struct.
   bool here = true;
 };
 

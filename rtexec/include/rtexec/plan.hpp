@@ -112,8 +112,8 @@ struct ShareBound {
   std::int64_t left = 0;
   std::int64_t right = 0;
 };
-/// A violated precondition: all tests require it, and the set violates it for any execution times.
-/// TestVerdict::explanation names the violation and a remedy.
+/// A precondition of all tests that the set violates, whatever its execution times are. TestVerdict::explanation names
+/// the violation and a remedy.
 struct UnmetPrecondition {};
 
 /// The outcome of one test, with its numbers for the instant or task with the smallest slack.
@@ -123,14 +123,15 @@ struct TestVerdict {
   std::optional<unsigned> core;
   bool proved = false;
   std::variant<TimeBound, ShareBound, UnmetPrecondition> bound;
-  /// The amount by which the left side of the inequality may still increase. For a ShareBound, the amount by which
-  /// `blocking` may still increase.
+  /// The amount by which the left side of the inequality could increase before the test fails. For a ShareBound, the
+  /// amount by which `blocking` could increase.
   Duration slack{0};
   /// The interval length or the deadline with the smallest slack; L in the formulas.
   Duration instant{0};
-  /// The part of the left side that jobs demand until `instant`.
+  /// The part of the inequality's left side that stands for the jobs whose deadlines lie within `instant`: their
+  /// execution times, with the overheads that admission adds.
   Duration demand{0};
-  /// The part of the left side that comes from earlier work, which blocks the jobs of `demand`.
+  /// The part of the inequality's left side that stands for work that began earlier and blocks these jobs.
   Duration blocking{0};
   std::string limiting_task;
   /// The task whose work causes the blocking. Empty: no task, or several tasks.
@@ -206,15 +207,16 @@ struct PlannedTask {
   /// The reason why the plan chose this memory policy, in words. Empty: the task set contains the policy.
   std::string memory_policy_reason;
   MemoryDemand memory;
-  /// The part of the fixed memory for outputs that other tasks read on the device (links, <rtexec/workload.hpp>).
+  /// The size of the part of the fixed memory that holds linked outputs: outputs that other tasks read on the device
+  /// (`Links` in <rtexec/workload.hpp>).
   Bytes links{0};
   Duration period{0};
   Arena arena;
   /// True if the arena maps the last chunks of the shared scratch memory, false if it maps the first chunks. So jobs
   /// that co-run share no scratch chunk.
   bool scratch_at_end = false;
-  /// The swap slots: the slots of the arena whose chunks are swapped, in this order. Empty: all memory of the task is
-  /// always on the device.
+  /// The swap slots: the slots of the arena whose chunks are swapped. Other members of the plan number the swap slots
+  /// in the order of this list. Empty: all memory of the task is always on the device.
   std::vector<SwapSlot> swap_slots;
   /// The size of the swap slots whose chunks must be on the device before a job begins (begins_with()).
   Bytes swap_volume{0};

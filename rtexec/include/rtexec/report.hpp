@@ -152,7 +152,7 @@ struct SwapReport {
   /// The slower method that the store uses, and the reason why a faster method is not possible, in lines. Empty: the
   /// store uses the fastest method.
   std::string fallback;
-  /// Bytes that were copied.
+  /// Bytes that were copied to the device (`in`) and from the device (`out`).
   Bytes in, out;
   /// Bytes that were not copied out because their contents were unchanged.
   Bytes skipped;

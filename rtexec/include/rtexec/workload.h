@@ -176,9 +176,10 @@ typedef struct rtexec_workload {
   rtexec_code (*tune)(void* self, const rtexec_device* device, const char** choices, rtexec_error* error);
   rtexec_code (*use)(void* self, const char* choices, rtexec_error* error);
 
-  /* Links: tensors that pass from one workload to another without leaving the device. Before bind(), link_input() and
-   * link_output() tell the workload which inputs and outputs are linked. `on_host` is not 0 if the output's host data
-   * are read too. take_input() and give_output() set the device address of a linked tensor. They are called once
+  /* Links: tensors that pass from one task's workload to other tasks' workloads without leaving the device. Before
+   * bind(), link_input() tells the workload that an input is linked to an output of another task. link_output() tells
+   * it that an output is linked to inputs of other tasks; `on_host` is not 0 if code on the host reads the output's
+   * host data too. take_input() and give_output() set the device address of a linked tensor. They are called once
    * after bind(), and in each job before before(). The tensor is dense, row-major and aligned to 256 bytes. Set all
    * four functions or none. */
   void (*link_input)(void* self, size_t input);

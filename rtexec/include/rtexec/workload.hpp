@@ -134,8 +134,8 @@ class RTEXEC_API Workload {
   [[nodiscard]] virtual Result<> bind(Device& device, const Memory& memory) = 0;
   /// Sets the observer of the layers. Called before bind().
   virtual void observe(const LayerObserver&) {}
-  /// Sets the observer of the initialisation of the workload's buffers. Has no effect if the workload has no such
-  /// buffers. Called before bind().
+  /// Sets the observer that is notified when the workload writes the first contents of its buffers. Has no effect if
+  /// the workload writes no first contents. Called before bind().
   virtual void observe_contents(const tasks::initialise::Observer&) {}
 
   // Inputs and outputs. The caller fills inputs() in the first CPU part, before it calls before(). The caller may read
@@ -153,18 +153,21 @@ class RTEXEC_API Workload {
   [[nodiscard]] virtual std::span<const Box> detections() const noexcept { return {}; }
   [[nodiscard]] virtual std::span<const RankedClass> classes() const noexcept { return {}; }
 
-  // Links. A link passes a tensor from an output of one workload to an input of another workload without a copy to the
-  // host. The caller links inputs and outputs before bind(). For each job the caller sets a linked tensor's address in
-  // device memory. The tensor is dense, row-major and aligned to 256 bytes. The host bytes of a linked input are not
-  // read.
-  /// True if inputs and outputs can be linked. Constant. If false, none of the following functions is called.
+  // Links. A link passes a tensor from an output of one task's workload to inputs of other tasks' workloads. These
+  // workloads read the tensor in device memory, without a copy through host memory. The caller links inputs and outputs
+  // before bind(). For each job the caller sets a linked tensor's address in device memory. The tensor is dense,
+  // row-major and aligned to 256 bytes. The host bytes of a linked input are not read.
+  /// True if inputs and outputs can be linked. Constant. If false, none of the next four functions is called.
   [[nodiscard]] virtual bool links_on_device() const { return false; }
+  /// Tells the workload that the input with this index is linked to an output of another task. Called before bind().
   virtual void link_input(std::size_t) {}
-  /// Links an output. The second argument is true if the output's host bytes are read too. If it is false, the host
-  /// bytes need not be filled.
+  /// Tells the workload that the output with this index is linked to inputs of other tasks. Called before bind(). The
+  /// second argument is true if code on the host, such as a sink or a callback, reads the output too. If it is false,
+  /// the workload need not fill the output's host bytes.
   virtual void link_output(std::size_t, bool) {}
-  // Sets the address at which the next execute() reads the input or writes the output. Called in the first CPU part,
-  // before before(), and once after bind(). Must not allocate, take a lock, or make a system call that can block.
+  // take_input() sets the device address from which the next execute() reads the linked input with this index.
+  // give_output() sets the device address to which the next execute() writes the linked output. Called in the first CPU
+  // part, before before(), and once after bind(). Must not allocate, take a lock, or make a system call that can block.
   virtual void take_input(std::size_t, const std::byte*) noexcept {}
   virtual void give_output(std::size_t, std::byte*) noexcept {}
 
