@@ -47,8 +47,8 @@ struct Link {
 };
 
 /// Returns the longest time from the beginning of one job to the beginning of the next job, if each job begins by its
-/// deadline. A release by a trigger instead of a timer may come up to one period late. Releases by the program
-/// (Trigger::call) may come even later.
+/// deadline. If a trigger instead of a timer releases the task, the result includes one further period, by which a
+/// release may be late. Releases by the program (Trigger::call) may come even later, which the result does not include.
 Duration longest_between_jobs(const Task& task) {
   return (task.trigger == Trigger::timer ? 1 : 2) * task.period + task.deadline;
 }
@@ -265,7 +265,8 @@ class Connector {
     return std::make_unique<DeviceSource>(latest, reader, communication, *workloads_[task], input);
   }
 
-  /// Reports to each workload which of its outputs are linked. Called after all receivers of outputs are known.
+  /// Tells each workload which of its outputs are linked to inputs of other tasks. Called when all sinks are known,
+  /// because link_output() also says if code on the host reads the output.
   void link_outputs() {
     for (DeviceLink& link : on_device_) {
       link.on_host = made_[link.producer]->reads(link.output);

@@ -40,13 +40,13 @@ struct Connected {
 /// Makes the sources and sinks of each task, without opening them. `workloads` has one element for each task, in the
 /// same order, and must outlive the result. An input without a source is read from the file that the task's key `input`
 /// names. Without that key, the input gets noise. If the program has an on_input callback for the task, the program
-/// fills inputs without a source. Reports to each workload that supports links which of its tensors are linked. Returns
-/// bad_input with all errors at once, each after its task's name.
+/// fills inputs without a source. Reports to each workload that supports links which of its inputs and outputs are
+/// linked to tensors of other tasks. Returns bad_input with all errors at once, each after its task's name.
 [[nodiscard]] Result<Connected> connect(const TaskSet& tasks, Workloads workloads,
                                         std::map<std::string, TaskCallbacks> callbacks);
 
-/// Reports to `workload` which of its tensors are linked. `workload` replaces the workload with which the task at
-/// `index` was connected.
+/// Tells `workload` which of its inputs and outputs are linked to tensors of other tasks. `workload` replaces the
+/// workload with which the task at `index` was connected.
 void tell_links(Workload& workload, std::size_t index, std::span<const DeviceLink> links);
 
 /// Returns the fingerprint for measured WCETs of the task at `index`. The fingerprint changes with the workload, the

@@ -49,7 +49,7 @@ struct SubscriberOptions {
   std::uint64_t check = 0;
 };
 
-/// The values of iox_AllocationResult and iox_ChunkReceiveResult that this code distinguishes from all other values.
+/// The values of iox_AllocationResult and iox_ChunkReceiveResult to which this code reacts in a special way.
 inline constexpr unsigned allocated = 8;
 inline constexpr unsigned received = 3;
 

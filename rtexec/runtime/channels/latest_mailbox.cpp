@@ -5,8 +5,8 @@
 
 namespace rtexec::channels {
 
-/// There are enough slots for the newest `kept` values, for one value that each reader may still read, and for the next
-/// value.
+/// Allocates `kept` + `readers` + 1 slots: one for each of the newest `kept` values, one for each reader, which may
+/// still read an older value, and one for the next value.
 LatestMailbox::LatestMailbox(std::size_t size, std::size_t readers, std::size_t kept, Where where)
     : size_(size),
       distance_(round_up(Bytes{size}, Bytes{256}).count),

@@ -58,15 +58,16 @@ struct DeviceDriver::TaskChannel {
   std::uint32_t launched = 0; // number of the job's segments that were launched on the device
   // The next members are used by the compute engine
   bool launches = false; // true: each segment is launched before the previous segment has ended; constant
-  bool opened = false;   // true: the segment that ends next executes, or was launched
+  bool opened = false;   // true: the next segment to end executes on the device, or was launched there
   /// The number of segment ends reported to the scheduler, for all jobs. The last segment of a job is not counted.
   std::uint32_t reported_ends = 0;
-  Instant begun{};                      // traced beginning of the segment that ends next
+  Instant begun{};                      // traced beginning of the next segment to end
   Instant last_end{};                   // end of the previous segment
   Status launch_error{};                // error of launching a segment ahead; reported when this segment would execute
   std::optional<policies::JobId> ended; // the job that failed; the other submitted segments of this job do not execute
   DevicePart part{};                    // the device part so far
-  /// The part of the job's execution time that lies between the traced begin and end.
+  /// The sum, over the job's ended segments, of the execution time between the traced begin and the traced end of the
+  /// segment.
   Duration recorded{0};
   // The next members are used by the scheduler thread
   /// A ring buffer of submitted segments. After an error of a job, the engine's queue may still contain all segments of
@@ -464,8 +465,8 @@ void DeviceDriver::not_executed(TaskChannel& channel, Errc why) noexcept {
   channel.client->device_part_ended({.outcome = Unexpected(why), .begin = now, .end = now});
 }
 
-/// Returns the part of `passed` that counts as execution time. `passed` is the time from begin to end of an execution.
-/// Called on a compute engine's thread.
+/// Returns the execution time within `passed`, the time between begin and end of an execution. Subtracts the time that
+/// the device reports as not executed, but at most Options::max_not_executed. Called on a compute engine's thread.
 Duration DeviceDriver::executed(Duration passed) noexcept {
   return std::clamp(device_.executed(passed), std::max(Duration(0), passed - options_.max_not_executed), passed);
 }

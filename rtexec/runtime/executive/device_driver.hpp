@@ -80,9 +80,10 @@ class DeviceDriver {
     std::vector<std::uint32_t> segments = {};
     std::uint32_t launch_ahead = 0; // Plan::launch_ahead
     TransferObserver observer = {};
-    /// The maximum part of the time between begin and end of an execution that the driver does not count as execution
-    /// time. If the device reports a longer time as not executed, only this maximum is subtracted. The maximum is the
-    /// overhead that admission adds to the WCET. A longer delay is therefore reported as an excess of the WCET
+    /// The limit of the time that the driver subtracts from an execution. The driver measures the time between begin
+    /// and end of the execution, and subtracts the time that the device reports as not executed, but at most this
+    /// limit. The limit is the overhead that admission adds to the WCET. A longer delay is therefore reported as an
+    /// excess of the WCET
     Duration max_not_executed{0};
     BandwidthControl* bandwidth = nullptr; // notified while the device works; null: there is no bandwidth regulation
     /// Called if an event was lost because its queue was full, which is an error of the executive. Every job is

@@ -76,8 +76,8 @@ class DeviceMemory {
   };
 
   /// Creates the chunks, and fills them with the constants in `tasks` and with zeros elsewhere. Writes the initial
-  /// contents of swap slots to the store; swap slots then hold no chunk yet. The device's copy-in engine copies
-  /// contents. `device` must outlive the returned object.
+  /// contents of the swapped chunks to the store; no swap slot holds a chunk yet. The device's copy-in engine executes
+  /// all copies. `device` must outlive the returned object.
   [[nodiscard]] static Result<std::unique_ptr<DeviceMemory>> lay_out(hal::Device& device,
                                                                      std::span<const TaskMemory> tasks,
                                                                      const Options& options);
@@ -115,8 +115,8 @@ class DeviceMemory {
   /// Maps slots that an error left unmapped. Called just before a segment of a job of `task` executes. If this fails,
   /// the job must not execute. Returns device_fault if a slot holds no chunk, or an error of the device.
   [[nodiscard]] Status prepare(std::uint32_t task, std::uint32_t segment) noexcept;
-  /// Copies a spare chunk, to keep one copy engine busy: copy-out if `out` is true, copy-in otherwise. Each call must
-  /// be announced by begin_background_copy(), as begin_load() announces load().
+  /// Copies a spare chunk to the store if `out` is true, or from the store if `out` is false, to keep that copy engine
+  /// busy. Each call must be announced by begin_background_copy(), as begin_load() announces load().
   void begin_background_copy(bool out) noexcept;
   [[nodiscard]] Status background_copy(bool out) noexcept;
 
@@ -128,7 +128,7 @@ class DeviceMemory {
     bool copied_out = true;
     std::optional<hal::Chunk> holds{};  // the chunk with the contents of this slot
     std::optional<hal::Chunk> mapped{}; // the chunk that is certainly mapped at this slot
-    bool left_behind = false;           // true: unmapping failed, so the old mapping may still exist
+    bool left_behind = false;           // true: unmapping failed, so the slot's old mapping may still exist
   };
   /// A spare chunk for background_copy(), which belongs to no task, and the number of its copy in the store.
   struct Spare {

@@ -36,11 +36,11 @@ struct Placement {
 /// Returns the longest window (period) of all reservations. After this time every thread has its full budget again.
 [[nodiscard]] Duration longest_window(const Placement& placement);
 
-/// Returns DeviceDriver::Options::max_not_executed: the maximum part of the time between begin and end of an execution
-/// that is not counted as execution time. On a host device it is unlimited, so that the time of other programs on the
-/// compute engine's core is never counted. But the maximum is 0 if other threads of this run use that core; the time of
-/// these threads then counts as the job's execution time. On any other device, the maximum is the overhead that
-/// admission adds to the WCET.
+/// Returns DeviceDriver::Options::max_not_executed, the limit of the time that the driver subtracts from an execution
+/// because the device reports it as not executed. On a host device there is no limit, so that the time of other
+/// programs on the compute engine's core is never counted. But the limit is 0 if other threads of this run use that
+/// core; the time of these threads then counts as the job's execution time. On any other device, the limit is the
+/// overhead that admission adds to the WCET.
 [[nodiscard]] Duration max_not_executed(const Placement& placement, const Board& board);
 
 /// Returns the cores that execute parts of real-time jobs, or the threads that feed the device.

@@ -34,8 +34,8 @@ class ReleaseWait {
   /// Waits for the start of the run and returns its instant, or nullopt if the run stops before it starts. Drops inputs
   /// that arrive during this wait, which may be long because other tasks warm up.
   [[nodiscard]] std::optional<Instant> for_start() noexcept;
-  /// Waits for the next release. If triggers release the task, moves the next release of `grid` to the release of the
-  /// trigger. Returns false if the run stops before the release.
+  /// Waits for the next release. If triggers release the task, moves the next release of `grid` to the release that the
+  /// trigger causes. Returns false if the run stops before the release.
   [[nodiscard]] bool for_release(policies::ReleaseGrid& grid) noexcept;
   /// Waits until the task has no job in progress. Returns false if the run stops before that.
   [[nodiscard]] bool for_job_end() noexcept;

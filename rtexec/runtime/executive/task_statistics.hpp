@@ -86,9 +86,9 @@ class TaskStatistics {
   [[nodiscard]] std::uint64_t lost_misses() const noexcept { return lost_misses_.load(std::memory_order_relaxed); }
   /// Returns the next queued miss, or nullopt if the queue is empty. Called by one thread.
   [[nodiscard]] std::optional<Miss> take_miss() noexcept;
-  /// The next two functions correspond to lost_misses() and take_miss(). They return the number of lost WCET excesses,
-  /// and the next queued excess.
+  /// Returns the number of WCET excesses that did not fit into the queue of take_excess().
   [[nodiscard]] std::uint64_t lost_excesses() const noexcept { return lost_excesses_.load(std::memory_order_relaxed); }
+  /// Returns the next queued WCET excess, or nullopt if the queue is empty. Called by one thread.
   [[nodiscard]] std::optional<WcetExcess> take_excess() noexcept;
   /// Adds the records of the jobs that have ended so far.
   void add_records(JobRecords& records) const;
@@ -122,7 +122,7 @@ class TaskStatistics {
   std::atomic<std::size_t> recorded_{0}, lost_records_{0};
   WaitFreeQueue<Miss, 256> misses_;
   WaitFreeQueue<WcetExcess, 64> excesses_;
-  /// Excesses for settle_thefts(). If the queue is full, stolen time counts as no reason for an excess.
+  /// Excesses for settle_thefts(). An excess that finds the queue full is never attributed to stolen time.
   WaitFreeQueue<Unsettled, 64> unsettled_;
   Counter lost_misses_{0}, lost_excesses_{0};
 };

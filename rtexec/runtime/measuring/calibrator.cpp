@@ -20,8 +20,9 @@ constexpr std::array<std::uint32_t, 4> volumes{1, 4, 16, 64}; // numbers of chun
 constexpr Bytes smallest_chunk{std::uint64_t{2} << 20};
 constexpr Bytes largest_chunk{std::uint64_t{256} << 20};
 constexpr Duration shortest_turn = 4ms;
-constexpr double slow_disk = 10;         // nanoseconds per byte; assumed before anything has been measured
-constexpr Duration longest_guess = 50ms; // the limit of the time assumed for a chunk before anything has been measured
+constexpr double slow_disk = 10; // nanoseconds per byte; assumed before anything has been measured
+// The maximum time that is assumed for a chunk before anything has been measured
+constexpr Duration longest_guess = 50ms;
 constexpr unsigned few_jobs = 3;
 constexpr int attempts = 4;
 

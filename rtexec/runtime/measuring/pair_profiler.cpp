@@ -114,7 +114,7 @@ Waits waits_without_core(const TaskSet& tasks, Setup setup, const Enough& enough
 }
 
 /// Measures waits by comparison with `resident`, the times of the same device parts with all their data in the device's
-/// own memory. A wait is the difference.
+/// own memory. A wait is the measured time minus the time in `resident`.
 Waits waits_beyond(const ResidentTimes& resident, const TaskSet& tasks, Setup setup, const Enough& enough,
                    const Watch& watch) {
   const MeasuredRun run = measured_run(alone(tasks), std::move(setup), enough, watch);

@@ -15,10 +15,10 @@ namespace rtexec::executive {
 [[nodiscard]] std::vector<MemoryPolicy> open_policies(const Task& task, const Board& board);
 
 /// Assigns a measured memory policy, and a workload made for this policy, to each task of `choosing` (indices). Stores
-/// the reason of each choice. Requires that the set contains the workloads made under the first open policy of each
-/// task, their links, and the capacity. Does not connect the new workloads. If no choice is proved schedulable, or a
-/// task was not measured, the set stays unchanged, and planning reports the reason. Returns not_proved if no choice
-/// fits into memory, and the unchanged set does not fit without swapping either.
+/// the reason of each choice. Requires that the set contains each task's workload made for its first policy of
+/// open_policies(), the links of these workloads, and the capacity. Does not connect the new workloads. If no choice is
+/// proved schedulable, or a task was not measured, the set stays unchanged, and planning reports the reason. Returns
+/// not_proved if no choice fits into memory, and the unchanged set does not fit without swapping either.
 [[nodiscard]] Result<> choose_memory(LoadedSet& set, std::span<const std::size_t> choosing);
 
 } // namespace rtexec::executive

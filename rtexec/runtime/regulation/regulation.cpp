@@ -67,7 +67,8 @@ struct Shared {
   /// The beginning of a period, in ns. All later periods begin an integral number of periods after this instant.
   std::atomic<std::int64_t> grid{0};
   std::atomic<std::int64_t> free_until{0}; // no core is throttled before this instant, in ns
-  std::atomic<std::uint64_t> limit{0};     // bytes per second, for domains that are not `always`; 0: the planned budget
+  // The limit of domains without RegulatedDomain::always, in bytes per second; 0: the planned budget
+  std::atomic<std::uint64_t> limit{0};
   hal::Signal started;
 };
 
@@ -332,7 +333,7 @@ class Domain {
     const Instant end = hal::now();
     increment(throttled_, static_cast<std::uint64_t>((end - begin).count()));
     tell(shared_.settings.observer.throttle_end, end);
-    unthrottled_ = true; // has an effect only if the period has not ended
+    unthrottled_ = true; // if the period has not ended, serve() then calls released()
   }
 
   /// Continues after throttling that ended before the end of the period. Throttling ends early if the regulator lets
@@ -356,7 +357,8 @@ class Domain {
   void lose() noexcept {
     lost_.store(true);
     shared_.lock.lock();
-    // With an unlimited budget, no other domain waits until this domain has used up its budget.
+    // Domains that have used up their budgets share spare lines only when no limited domain has lines left. This domain
+    // counts no lines any more, so that its budget must be unlimited.
     shared_.regulator.set_budget(index_, policies::unlimited);
     shared_.lock.unlock();
     tell_budget(policies::unlimited);

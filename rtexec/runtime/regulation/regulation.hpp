@@ -64,8 +64,9 @@ class Regulation {
   /// Ends regulation. Afterwards no core is throttled, and the report is complete. Further calls have no effect.
   virtual void end() = 0;
 
-  /// Sets a new budget for every domain that is not `always`; nullopt means no limit. The budget is in force from the
-  /// domain's next period on. The first change may take effect up to 20 ms later. Any thread; does not block.
+  /// Sets a new budget for every domain whose budget is not always in force (RegulatedDomain::always is false); nullopt
+  /// means no limit. The new budget is in force from the domain's next period on. The first change may take effect up
+  /// to 20 ms later. Any thread; does not block.
   virtual void set_limit(std::optional<Bandwidth> limit) noexcept = 0;
   /// Returns the counts so far. May be called while regulation runs.
   [[nodiscard]] virtual std::vector<DomainReport> report() const = 0;
