@@ -115,8 +115,8 @@ Admitted<> ClientAdmission::grow(std::uint32_t place, std::uint32_t slots) {
   return admit(std::move(all), departed_);
 }
 
-/// Removes a client. Afterwards, the slots of all remaining clients may fit into the device. The demand of the removed
-/// client counts until all jobs that were admitted while the slots did not fit have ended.
+/// Removes a client. Its demand continues to count until the next quiet instant (quiet()) in two cases: if its jobs may
+/// have delayed other clients (`delays`), or if the slots of all clients fit into the device only after the removal.
 void ClientAdmission::leave(std::uint32_t place, bool delays) {
   AdmittedClient left = departing(place);
   const bool fitted = fit(clients_, departed_);
@@ -136,8 +136,8 @@ bool ClientAdmission::fit(const ClientsByPlace& all, const std::vector<AdmittedC
   return slots <= frames_;
 }
 
-/// Returns the client's demand that counts after the client leaves or declares itself. If all slots fit, no chunk was
-/// swapped for the client's jobs, and its frames are free. The demand then has no slots.
+/// Returns the client's demand that counts after the client leaves or declares itself. The demand has 0 slots if the
+/// slots of all clients fit into the device: then no chunk was swapped for the client's jobs, and its frames are free.
 AdmittedClient ClientAdmission::departing(std::uint32_t place) const {
   AdmittedClient departing = *clients_[place];
   if (fit(clients_, departed_)) departing.slots = 0;

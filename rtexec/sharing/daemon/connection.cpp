@@ -9,8 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Maximum number of turns of a thread's loop (entries and waits) within the time `look`. An honest client sends the
-/// entries of one job and six transfers in this time.
+/// The maximum number of iterations of a thread's loop within the time `look`. Each iteration handles one entry of the
+/// client or waits once. An honest client needs fewer iterations: in this time it sends the entries of at most one job
+/// and six transfers.
 constexpr int turns_per_look = 64;
 constexpr Duration look = 1ms;
 constexpr Duration between_calls = 100us; // between attempts of stop() to wake the threads

@@ -1,7 +1,7 @@
-// One process connected to the daemon. The process is an observer until it sends Hello, and then a client. A client
-// shares memory with the daemon (segment.hpp) and has two threads in the daemon. One thread reads the entries of the
-// client's ring; the other thread waits for the client's end. A flood of entries occupies only the threads of this
-// client, for a small part of each millisecond.
+// One process connected to the daemon. The process is an observer until it sends Hello, and then a client. A place is
+// the number that a client has at the daemon. A client shares memory with the daemon (segment.hpp) and has two threads
+// in the daemon. One thread reads the entries of the client's ring; the other thread waits for the client's end. A
+// flood of entries occupies only the threads of this client, for a small part of each millisecond.
 //
 // Owned by the server. Called by the server's thread, unless a comment names another thread.
 #pragma once

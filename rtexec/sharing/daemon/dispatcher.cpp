@@ -47,8 +47,8 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, ClientSink& sink)
       free_frames_(options.frames),
       moves_(options.chunk) {
   flights_.reserve(max_flights);
-  // Each event is removed before its actions cause new events. Each action causes at most one event. The end of a
-  // client adds further events.
+  // This capacity is enough for all events that wait at the same time. Each event is removed before its actions cause
+  // new events, and each action causes at most one event. The end of a client adds further events.
   events_.reserve(options.places + 4 * DeviceScheduler::actions_per_event);
 }
 
@@ -441,7 +441,7 @@ bool Dispatcher::held(const Client& client) noexcept {
 
 bool Dispatcher::quiet() const noexcept {
   const auto promised = [this](const Client& client) {
-    // A due job counts even if tick() has not released it yet.
+    // A job whose release is due counts as released, even if tick() has not released it yet.
     const bool released = client.stage == Stage::early && client.release <= now_;
     return (client.contract.real_time || client.declares) && (in_core(client) || released);
   };

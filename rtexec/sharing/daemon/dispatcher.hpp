@@ -7,8 +7,9 @@
 // trusted. Each entry is checked against the client's grants and commands. An impossible entry counts as a violation,
 // and a client with too many violations is expelled. A client is also expelled if it fails to save a chunk, answers a
 // command too late, or holds the device for too long. The sink then kills the process of the expelled client, and the
-// server calls died() afterwards. Only after died() do other clients get the frames of the expelled client. Therefore
-// one client delays other clients at most once, by at most `command_timeout` or `stuck_after`.
+// server calls died() afterwards. Only after died() do other clients get the frames (chunks of device memory) of the
+// expelled client. Therefore one client delays other clients at most once, by at most `command_timeout` or
+// `stuck_after`.
 //
 // If a client dies, no job of other clients fails. The pending saves of the dead client count as done, and its pending
 // loads count as failed. Its job is withdrawn.

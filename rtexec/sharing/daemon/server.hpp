@@ -1,4 +1,5 @@
-// rtexecd: listens for clients, admits them, and passes their entries to the dispatcher.
+// rtexecd: listens for clients, admits them, and passes their entries to the dispatcher. A place is the number that a
+// client has at the daemon.
 //
 // Threads: the thread that calls run() is the server's thread. The server's thread answers set-up messages, one at a
 // time, and notices the ends of processes. Each client has two threads in the daemon (connection.hpp). The clock's
@@ -117,7 +118,8 @@ class Server final : public ClientSink, private Connection::Listener {
   ServerOptions options_;
   std::optional<hal::SharedChunks> chunks_;
   ClientAdmission admission_;
-  std::vector<std::atomic<Connection*>> by_place_; // written by the server's thread
+  // The connection of the client at each place, or null. Written by the server's thread
+  std::vector<std::atomic<Connection*>> by_place_;
   hal::InheritingMutex lock_;
   Dispatcher dispatcher_;        // under lock_
   bool notifies_ = false;        // under `lock_`: a connection has a report for the server's thread

@@ -36,7 +36,7 @@ struct Totals {
 
 struct ServerStatus {
   protocol::StatusEnd daemon;
-  std::vector<protocol::StatusPart> clients; // by place
+  std::vector<protocol::StatusPart> clients; // in ascending order of the clients' places (numbers at the daemon)
 };
 
 /// Reads the status of one daemon, repeatedly. One thread.

@@ -1,6 +1,7 @@
-// This process as a client of the daemon: its arena and its jobs. The arena is on the first device on which the process
-// allocates memory. The ClientProcess is created by the first call that needs it while a context is current. The object
-// is never destroyed, because threads use it until the process ends.
+// This process as a client of the daemon: its jobs and its arena (the address range of its device memory,
+// client/arena.hpp). The arena is on the first device on which the process allocates memory. The ClientProcess is
+// created by the first call that needs it while a context is current. The object is never destroyed, because threads
+// use it until the process ends.
 //
 // The watch thread ends jobs after which the program does not synchronise. It ends such a job when the device is idle
 // and no work was submitted for some time.

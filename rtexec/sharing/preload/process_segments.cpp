@@ -86,8 +86,9 @@ std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::s
   } catch (const std::exception&) { return Code::out_of_memory; }
 }
 
-/// Acquires slots for a chunk of `size` bytes at cuMemCreate. Programs handle a failure of cuMemCreate, but not a
-/// failure of cuMemMap. A chunk that fits into unused parts of places with a slot needs no more slots.
+/// Acquires the slots for a chunk of `size` bytes when the program calls cuMemCreate, not when it maps the chunk by
+/// cuMemMap. The reason is that programs handle a failure of cuMemCreate, but not a failure of cuMemMap. Acquires no
+/// slot if the chunk fits into unused bytes of places that already have a slot (driver_mappings.hpp).
 Result<> ClientProcess::make_room(std::size_t size) {
   const std::size_t slot = arena_->slot_size().count;
   const std::size_t to_map = segments_->bytes_to_map() + size;

@@ -293,7 +293,7 @@ template <Id id, class... Arguments> struct Wrapper<id, Code(Arguments...)> {
     for (unsigned i = 0; i < count; ++i) (void)process->attribute(data[i], attributes[i], pointer);
     return Code::success;
   }
-  /// Refuses to return handles for other processes.
+  /// The next two functions refuse to return a handle by which another process could open arena memory.
   static std::optional<Code> told(void*, DevicePointer pointer) noexcept { return handle(pointer); }
   static std::optional<Code> told(void*, DevicePointer pointer, std::size_t, int, unsigned long long) noexcept {
     return handle(pointer);
