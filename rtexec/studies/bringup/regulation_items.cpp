@@ -62,7 +62,7 @@ class Trier {
   struct Seen {
     Bytes moved; // the bytes that the generators moved
     Duration elapsed{0};
-    DomainReport domain; // the report on a time that is slightly longer than `elapsed`
+    DomainReport domain; // the domain's report on an interval slightly longer than `elapsed`
   };
 
   static double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }

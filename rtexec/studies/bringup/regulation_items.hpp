@@ -17,7 +17,7 @@ struct RegulationTrial {
   double freely = 0;             // the bytes/s that the generators report without a budget
   double within = 0;             // the bytes/s that the generators report with the budget
   double accuracy = 1;           // counted bytes / bytes that the generators report, measured without a budget
-  DomainReport domain;           // the report on the time with the budget; its `budget` is set
+  DomainReport domain;           // the domain's report on the interval with the budget; its `budget` is set
   std::vector<std::string> lets; // known reasons why a stalled core may continue to move memory
 };
 

@@ -22,9 +22,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration period = 1ms;
-constexpr int priority = 90;          // the priority of the most urgent task of a core
-constexpr std::size_t releases = 500; // the number of releases on each core in one turn
-constexpr std::size_t max_turns = 10; // maximum number of turns of each method
+constexpr int priority = 90; // the priority of the most urgent task of a core
+// The number of releases on each core in one turn (one measurement by one of the two methods)
+constexpr std::size_t releases = 500;
+constexpr std::size_t max_turns = 10; // maximum number of turns of each method; the turns of both methods alternate
 constexpr Duration head_start = 20ms;
 
 // ---- cores ----

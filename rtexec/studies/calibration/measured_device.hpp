@@ -21,8 +21,8 @@ struct MeasuredDevice {
   std::vector<std::string> notes; // settings that the machine refused, one line each
 };
 
-/// Opens the device. `beside`: true to set up its second compute engine, too. Returns refused if another run has
-/// claimed the core, or if the machine does not have the device.
+/// Opens the device. If `secondary_compute` is true, also sets up its second compute engine. Returns refused if another
+/// run has claimed the core, or if the machine does not have the device.
 [[nodiscard]] Result<MeasuredDevice> measured_device(const Board& board, bool secondary_compute);
 
 /// Returns an error for work that an engine of the device ended with `code`. The text says that `what` failed, and adds

@@ -97,15 +97,17 @@ struct InitialisationRow {
 struct InitialisationSize {
   Bytes size;
   std::vector<InitialisationRow> rows{}; // one for each state of the pages
-  /// The kernel's time after initialisation by the host, and in the best tiles
+  /// The time of the kernel that follows: after an initialisation by the host, and after an initialisation by the GPU
+  /// with the fastest number of tiles
   Duration kernel_unified{0}, kernel_enhanced{0};
 };
 
 struct InitialisationResult {
   std::string workload;
   std::vector<InitialisationSize> sizes{};
-  std::vector<tasks::InitialisationTimes> small{}; // by size: by the host and in one tile; empty without a GPU
-  std::optional<Bytes> crossover{};                // the size from which the GPU is faster, for pages on the host
+  // The times of initialisations by the host, and by the GPU in one tile, by size. Empty without a GPU
+  std::vector<tasks::InitialisationTimes> small{};
+  std::optional<Bytes> crossover{}; // the size from which the GPU is faster, for pages on the host
 };
 
 struct InitialisationTimeline {

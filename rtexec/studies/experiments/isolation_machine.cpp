@@ -178,8 +178,9 @@ class MachinePlatform final : public IsolationPlatform {
         return fail(Errc::bad_input, "a limit of " + to_string(limit) + " is less than one line of " +
                                          to_string(counter.line) + " (" + machine_.event + ") in a period of " +
                                          to_string(machine_.period) + ", " + to_string(least) + "; use a higher limit");
-      // No domain reclaims or donates lines here. In the mode `thesis`, `donates` = false only disables the pauses of
-      // BandwidthRegulator::pause(), so that each regulating thread wakes up in each period
+      // In this experiment no domain reclaims or donates budget (cache lines). In the mode `thesis`, `donates` = false
+      // has a single effect: BandwidthRegulator::pause() permits no pauses, so that each regulating thread wakes up in
+      // each period
       RegulatedDomain domain{.cores = counter.cores,
                              .counter = counter.settings,
                              .line = counter.line,

@@ -44,7 +44,8 @@ class JointRelease {
 /// Returns the time saved if two tasks start at once, relative to running one after the other.
 using Overlap = std::function<Duration(std::size_t first, std::size_t second)>;
 /// Simulates a round of jobs in virtual time. `times`: the time of each job when it runs alone. If two jobs start at
-/// once, the first job takes as long as alone.
+/// the same time, the job that the scheduler starts first takes as long as alone. The other job ends after the sum of
+/// both times, less the time saved (`overlap`).
 [[nodiscard]] MemoryRound played(std::span<const MemoryCase> set, std::span<const Duration> times,
                                  const Overlap& overlap);
 

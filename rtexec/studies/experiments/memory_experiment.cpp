@@ -36,7 +36,8 @@ std::string in_words(const MemoryCase& wanted) {
          std::string(name(wanted.policy));
 }
 
-/// Returns the device times of the only task of the rounds, without submission and notification.
+/// Returns the times of the device part in rounds with a single task. These times exclude the submission and the
+/// notification of the end.
 std::vector<Duration> times_of(std::span<const MemoryRound> rounds) {
   std::vector<Duration> times;
   for (const MemoryRound& round : rounds) times.push_back(round.times.front());

@@ -111,9 +111,9 @@ Adversary::Pattern Adversary::random_pattern() {
 }
 
 /// Returns a pattern in which the releases of all tasks coincide. At that instant one job executes or is about to be
-/// loaded, and another job is staged. In most patterns, earlier jobs take no time and only leave their chunks in the
-/// slots of other tasks. Some tasks release such a job just before the common instant. Some tasks release later, many
-/// of them at about the end of the executing job.
+/// loaded. Another job is staged: it is loading or loaded, and waits to execute. In most patterns, earlier jobs take no
+/// time and only leave their chunks in the slots of other tasks. Some tasks release such a job just before the common
+/// instant. Some tasks release later, many of them at about the end of the executing job.
 Adversary::Pattern Adversary::critical_instant() {
   constexpr JobChoice quiet{.delay = 0, .latency = 100, .parts = {0, 0, 0}, .transfers = 0};
   Pattern pattern;
