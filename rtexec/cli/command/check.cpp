@@ -46,8 +46,8 @@ void take_wcets(TaskSet& set, const std::filesystem::path& file) {
   }
 }
 
-/// Plans the set again as if its tasks did not forbid segments and streaming. Returns nullopt if the set is already
-/// proved, if no task forbids segments or streaming, or if planning fails.
+/// Plans the set again, but permits segments and streaming even to tasks that forbid them. Returns nullopt if the set
+/// is already proved, if no task forbids segments or streaming, or if planning fails.
 std::optional<PlannedSet> divided(const PlannedSet& whole, TaskSet set) {
   const auto forbids = [](const Task& task) { return task.segments == 1 || task.constants == Constants::whole; };
   if (whole.plan.proved || std::ranges::none_of(set.tasks, forbids)) return std::nullopt;

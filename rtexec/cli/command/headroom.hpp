@@ -16,7 +16,8 @@ namespace rtexec::command {
 
 void print_headroom(std::ostream& out, const policies::Sensitivity& room);
 
-/// Returns the headroom. Each limit has `proved`, `not_proved` (both null if there is no limit) and the `reason`.
+/// Returns the headroom as JSON. Each limit has `proved`, `not_proved` (both null if there is no limit) and the
+/// `reason`.
 [[nodiscard]] nlohmann::json to_json(const policies::Sensitivity& room);
 
 } // namespace rtexec::command

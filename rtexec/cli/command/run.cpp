@@ -68,8 +68,8 @@ Result<> write_jobs(OutputFile& file, const std::string& name, const Executive& 
   return file.finish();
 }
 
-/// True if the verdict is known before the start. If degraded runs are allowed, the verdict depends on the requests
-/// that the machine refuses at the start.
+/// True if the verdict is known before the start. If degraded runs are allowed, the verdict of a proved plan depends on
+/// the requirements that the machine refuses at the start.
 bool told_before_start(const Executive& executive) {
   return !executive.plan().proved || !executive.set().tasks.executive.allow_degraded;
 }

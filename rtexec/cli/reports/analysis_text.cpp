@@ -121,7 +121,7 @@ void print_stages(std::ostream& out, const Analysis& analysis) {
 }
 
 void print_breakdown(std::ostream& out, const Analysis& analysis) {
-  std::vector<std::size_t> shown; // causes that took time in some task
+  std::vector<std::size_t> shown; // causes with a share in the response time of at least one task
   for (std::size_t cause = 0; cause < traces::causes; ++cause)
     if (std::ranges::any_of(analysis.tasks,
                             [cause](const TaskAnalysis& task) { return task.breakdown[cause].total > Duration(0); }))

@@ -256,7 +256,8 @@ void print_memory(std::ostream& out, const ResolvedSet& set, const Plan& plan) {
       print_item(out, task.name + ": " + std::string(spelling(task.memory_policy)) + ": " + task.memory_policy_reason);
 }
 
-/// The task that is closest to fulfilling a condition for co-running, and the task's time.
+/// The task that is closest to fulfilling a condition for co-running: the time that the condition concerns (co_run_wcet
+/// or mapping_idle), and the task's name.
 using Nearest = std::optional<std::pair<Duration, std::string>>;
 
 std::string nearest(const Nearest& found, const std::string& of, const std::string& unknown) {
@@ -331,8 +332,8 @@ std::vector<Change> changes(const PlannedSet& planned) {
   return all;
 }
 
-/// Prints whether the set would be proved with the segments that the set forbids, and the cost of these segments.
-/// Returns true if the set would be proved with these segments.
+/// Prints whether the set would be proved if jobs were divided into segments, which the set forbids, and what these
+/// segments cost. Returns true if the set would be proved.
 bool print_divided(std::ostream& out, const PlannedSet& whole, const PlannedSet& divided) {
   if (!divided.plan.proved || !divided.plan.preempts()) {
     print_wrapped(out,

@@ -35,15 +35,16 @@ void print_verdict(std::ostream& out, const ResolvedSet& set, const Plan& plan, 
 [[nodiscard]] std::string measured_name(const ProfileEntry& entry, const std::vector<ProfileEntry>& entries);
 void print_measured(std::ostream& out, const std::vector<ProfileEntry>& entries);
 
-/// The cost of executing tasks in segments, compared with whole jobs.
+/// The cost of executing jobs in segments, compared with executing whole jobs.
 struct SegmentCost {
   double time = 0; // share of the device's time that decisions between segments take
   Bytes memory{0}; // memory that must be kept between segments
 };
 [[nodiscard]] SegmentCost segment_cost(const PlannedSet& whole, const PlannedSet& divided);
 
-/// Prints the verdict before any run, and the measured execution times that it uses. If the set is not proved, prints
-/// changes that would prove it. `divided` is the plan with the segments that the set forbids; nullopt: no such plan.
+/// Prints the verdict before any run, and how the WCETs that the verdict relies on were measured. If the set is not
+/// proved, prints changes that would prove it. `divided`, for comparison, is a plan whose jobs may be divided into
+/// segments although the task set forbids it; nullopt: no such plan.
 void print_verdict_and_way(std::ostream& out, const PlannedSet& planned, const Readiness& readiness,
                            const std::optional<PlannedSet>& divided);
 
