@@ -249,8 +249,9 @@ struct Board {
   Duration release_latency{0};
   /// The longest platform stall. A platform stall is a time for which a hypervisor or firmware stops the machine, or a
   /// part of the machine, beyond `context_switch`, `dispatch` and `release_latency`. Each response-time bound includes
-  /// it a fixed number of times, however many device parts the bound contains. There is one exception: a scheduler that
-  /// shares its core under reservations (policies/proofs/platform-stalls.md). 0: the machine never stalls.
+  /// the longest stall a fixed number of times, however many device parts the bound contains. There is one exception: a
+  /// scheduler that shares its core under reservations (policies/proofs/platform-stalls.md). 0: the machine never
+  /// stalls.
   Duration platform_stall{0};
   /// Warnings of the reader, one line each: settings that the next release will refuse. Empty: the file needs no
   /// change.

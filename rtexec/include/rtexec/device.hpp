@@ -91,7 +91,8 @@ class RTEXEC_API GpuGraph {
   explicit GpuGraph(const hal::cuda::Driver& driver) : driver_(&driver) {}
   const hal::cuda::Driver* driver_ = nullptr;
   void* handle_ = nullptr;
-  void* begin_ = nullptr; // CUevents that the graph records first and last; null: the driver is too old
+  // CUevents that the graph records at its beginning and at its end; null: the driver is too old
+  void* begin_ = nullptr;
   void* end_ = nullptr;
 };
 

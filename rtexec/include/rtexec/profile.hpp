@@ -55,11 +55,12 @@ struct ProfiledTraffic {
   std::uint64_t launches = 0;
   std::uint64_t dirty_launches = 0; // launches that access data which the CPU wrote before the launch
   Bytes mapped{0};                  // bytes accessed by dirty launches
-  Bytes touched{0}, written{0};     // bytes that all launches access and write, of the exchanged data
+  // bytes of the exchanged memory (`exchanged`) that all launches access, and that they write
+  Bytes touched{0}, written{0};
   std::uint64_t cache_accesses = 0; // accesses to the device's cache
   double hit_rate = 0;              // the share of the cache accesses that hit
   bool hidden = false;              // true if parallelism hides the latency of memory
-  Bytes exchanged{0};
+  Bytes exchanged{0};               // the memory that CPU and device exchange
   Bytes device_only{0};
   std::vector<std::string> estimated; // keys of the members whose values were estimated, not counted
   friend bool operator==(const ProfiledTraffic&, const ProfiledTraffic&) = default;

@@ -22,7 +22,7 @@ class LineLimit {
 
  private:
   struct Account {
-    Instant paid_up_to{}; // end of the pauses after all lines written so far
+    Instant paid_up_to{}; // the instant at which the pauses for all lines written so far end
     std::uint64_t left_out = 0;
   };
   std::map<uid_t, Account> accounts_;

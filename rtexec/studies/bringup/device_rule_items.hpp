@@ -1,5 +1,5 @@
-// Checks the rules of the board's device that all promises of deadlines assume: memory is separate, kernels compute
-// correct results, and a process that faults does not disturb other processes.
+// Checks the rules of the board's device that all promises of deadlines assume: each chunk keeps its own contents,
+// kernels compute correct results, and a process that faults does not disturb other processes.
 #pragma once
 
 #include "rtexec/studies/bringup/board_device.hpp"

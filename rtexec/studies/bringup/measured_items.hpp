@@ -16,7 +16,8 @@ namespace rtexec::bringup {
 [[nodiscard]] Answer memory_bandwidth(const Subject& subject);
 /// memory/regulation: checks that regulation enforces a budget of memory bandwidth.
 [[nodiscard]] Answer memory_regulation(const Subject& subject);
-/// device/rules: checks that the device keeps the rules that promises of deadlines assume, such as separate memory.
+/// device/rules: checks that the device keeps the rules that promises of deadlines assume: for example, each chunk
+/// keeps its own contents.
 [[nodiscard]] Answer device_rules(const Subject& subject);
 /// device/vmm: measures the cost of mapping chunks, and checks that their contents do not change.
 [[nodiscard]] Answer device_mapping(const Subject& subject);
