@@ -92,9 +92,9 @@ class Connector {
 
   const Task& task(const std::string& name) const { return *std::ranges::find(tasks_, name, &Task::name); }
 
-  /// Adds an error for each pair of successive tasks of a LET chain in which too many output values of the first task
-  /// must be kept for the second (limit_kept()). Also checks pairs that exchange no tensor, because time stamps pass
-  /// between the two tasks.
+  /// Adds an error for each pair of successive tasks of a chain under logical execution time (LET) in which too many
+  /// output values of the first task must be kept for the second (limit_kept()). Also checks pairs that exchange no
+  /// tensor, because time stamps pass between the two tasks.
   void limit_chains() {
     for (const Chain& chain : set_.chains)
       if (chain.communicate == Communication::let)

@@ -39,7 +39,7 @@ class Source {
   /// Drops old values that arrive before the first job, so that newer values find a free buffer. Takes a short time.
   /// Returns true if keep_up() must be called again, at least once in each period. Called on the release thread.
   [[nodiscard]] virtual bool keep_up() noexcept { return false; }
-  /// True if new values can release jobs (trigger = "input"), so that await() is implemented.
+  /// True if new values can release jobs (trigger = "input"). In this case await() is implemented.
   [[nodiscard]] virtual bool releases() const noexcept { return false; }
   /// Waits until new values arrive, wake() is called, or the given instant. Returns true if there are new values.
   /// Called on the release thread.

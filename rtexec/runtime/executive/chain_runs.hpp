@@ -25,7 +25,7 @@ namespace rtexec::executive {
 /// The position of one task in one chain. A position stores the time stamps of the task's current job.
 class ChainPlace {
  public:
-  /// The instants of the inputs of a job of the chain's first task.
+  /// The instants of one job of the chain's first task from which reaction times and data ages may count.
   struct Reading {
     Instant at{};
     Instant event{};   // the event that released the job, or its nominal release if a timer released it
