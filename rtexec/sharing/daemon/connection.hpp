@@ -73,7 +73,7 @@ class Connection {
   config::Descriptor address_space;     // /proc/PID/maps, opened at Hello; no descriptor if it cannot be read
   std::optional<Instant> leave_by;      // time at which the process is killed if it is still alive
   std::optional<std::uint32_t> growing; // requested number of slots
-  // The dispatcher's reports about the client, written under the dispatcher's lock
+  // The dispatcher's reports about the client (ClientSink::changed() and vacant()), written under the dispatcher's lock
   std::atomic<bool> changed{false}, vacant{false};
   /// The instant when the client began to end, in ns of CLOCK_MONOTONIC. 0: the client is not ending.
   std::atomic<std::int64_t> ending{0};

@@ -1,6 +1,7 @@
 // The dlsym that programs see. For a name in the table of intercepted functions, it returns this library's function if
-// the program would have found the driver's. The C library answers all other calls. The C library's answer depends on
-// the address of the caller. Therefore the stub jumps to the C library with unchanged registers.
+// the program would have found the driver's function. The C library answers all other calls. The C library's answer
+// depends on the address of the caller. Therefore the stub (the exported symbol `dlsym`) jumps to the C library with
+// unchanged registers.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/symbols.hpp"
 

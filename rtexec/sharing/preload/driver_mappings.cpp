@@ -66,8 +66,8 @@ Segments::Code Segments::may_map(Address begin, std::size_t size, std::size_t of
   if (const auto piece = pieces_.lower_bound(begin); piece != pieces_.end() && piece->first - begin < size)
     return Code::invalid_value;
   if (piece_of(begin)) return Code::invalid_value;
-  // A place (see driver_mappings.hpp) has either a slot or mappings of driver handles, never both. Therefore mappings
-  // of the other kind are searched in all places that [begin, begin + size) touches.
+  // A place (see driver_mappings.hpp) has either a slot or mappings of driver handles, never both. Therefore the
+  // request is refused if any place that [begin, begin + size) touches has a mapping of the other kind.
   const Address first = first_place(begin), end = range->begin + whole(begin - range->begin + size);
   auto piece = pieces_.lower_bound(first);
   if (piece != pieces_.begin() && std::prev(piece)->first + std::prev(piece)->second.size > first) --piece;
