@@ -30,7 +30,7 @@ struct CalibratedCores {
   /// Returns false if the user wants to stop. It is called during measurements
   std::function<bool()> going_on = [] { return true; };
 };
-/// Returns the functions that access this machine. The caller adds cores and counters.
+/// Returns a struct whose functions access this machine. The caller adds the cores and their counters.
 [[nodiscard]] CalibratedCores cores_of_this_machine(CorunnerKind kind, Bytes line);
 
 /// The traffic of a generator on a core while no other generator runs: one row of Table 2 in Nigam's thesis.

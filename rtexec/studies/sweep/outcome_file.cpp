@@ -172,7 +172,7 @@ Result<std::uintmax_t> read(const std::filesystem::path& file, const Study& stud
   const std::string first = first_line(study), second = second_line(study);
   Lines lines(file);
   std::string line;
-  // An unfinished head means that the file is new, or that its creation was interrupted.
+  // If the first two lines are unfinished, the file is new, or its creation was interrupted.
   if (!lines.next(line) && first.starts_with(line)) return 0;
   if (line != first) return other(difference(study, line));
   if (!lines.next(line) && second.starts_with(line)) return 0;
