@@ -122,8 +122,8 @@ Outcome execute(Executive& executive, RunRecording& recording, view::Viewer* vie
   return outcome;
 }
 
-/// Completes the options from the set. Options of the command line have precedence. A flight recorder on the command
-/// line replaces the set's trace.
+/// Takes output files that the command line does not name from the set's table [output]. A flight recorder on the
+/// command line replaces the trace of that table.
 void complete(RunOptions& options, const OutputOptions& asked) {
   if (options.trace.empty() && options.flight_recorder.empty()) options.trace = asked.trace;
   if (options.jobs.empty()) options.jobs = asked.jobs;

@@ -66,7 +66,7 @@ std::string unkept(const Plan& plan) {
   return (count == 1 ? "the limits of chain " : "the limits of chains ") + names;
 }
 
-/// Returns the requirements that a run on the set's machine is known to lack, without starting it.
+/// Returns the requirements of a run that the set's machine is known not to fulfil. Starts no run.
 std::vector<std::string> foreseen(const ResolvedSet& set, const Plan& plan) {
   std::vector<executive::Requirement> needs = executive::absent_cores(set, plan);
   const bool reserved = policies::reserved(set.tasks);
