@@ -227,8 +227,8 @@ void Supervisor::start_recorder() {
 }
 
 /// Returns the signal that the executive gets if the supervisor dies. Without an armed watchdog, the signal is SIGTERM,
-/// which ends the executive. With an armed watchdog, the machine will soon be reset. Jobs continue until the reset, and
-/// SIGUSR1 makes a recording executive write its recent trace.
+/// which ends the executive. With an armed watchdog, jobs continue until the watchdog resets the machine. If the
+/// executive records, the signal is then SIGUSR1, at which it writes its recent trace; otherwise it is 0 (no signal).
 int Supervisor::when_orphaned() const {
   if (!watchdog_.armed()) return SIGTERM;
   return records_ ? SIGUSR1 : 0;

@@ -46,8 +46,8 @@ class Supervision {
   /// Returns the time at which next() must be called if no event comes earlier.
   [[nodiscard]] Instant wakes() const;
 
-  /// Uses the safe set from the first start. Needed on machines on which failed boots cannot be counted, so that they
-  /// would never lead to the safe set. Must be called before the first start.
+  /// Uses the safe set from the first start. Needed on machines that cannot count failed boots. On these machines,
+  /// failed boots would otherwise never lead to the safe set. Must be called before the first start.
   void distrust() { safe_ = has_safe_set_; }
 
   // ---- events ----
