@@ -45,10 +45,11 @@ struct KernelCall {
 
 /// A pointer member of `Arguments`, and the memory location that it points to.
 template <class Arguments> struct Operand {
-  template <class T> Operand(T* Arguments::*member, MemoryLocation location) : at(offset(member)), location(location) {}
+  template <class T>
+  Operand(T* Arguments::*member, MemoryLocation in_memory) : at(offset(member)), location(in_memory) {}
   template <class T, std::size_t n>
-  Operand(T* (Arguments::*members)[n], std::size_t i, MemoryLocation location)
-      : at(offset(members) + i * sizeof(T*)), location(location) {}
+  Operand(T* (Arguments::*members)[n], std::size_t i, MemoryLocation in_memory)
+      : at(offset(members) + i * sizeof(T*)), location(in_memory) {}
   std::size_t at;
   MemoryLocation location;
 
