@@ -88,10 +88,14 @@ std::pair<std::vector<Wcet>, std::vector<Wcet>> times_of(const MemoryProblem& pr
 Admission admission_of(ResidentAdmission& admission) {
   Admission asked{.slack = [&](auto wcets) { return admission.slack(wcets); }};
   if (!admission.has_bounds()) return asked;
-  asked.ways = admission.ways();
-  asked.bound = [&](auto way, auto& times, Nanos needed) { return admission.bound(way, times, needed); };
-  asked.glance = [&](auto way, auto& times, Nanos needed) { return admission.glance(way, times, needed); };
-  asked.surely = [&](auto way, auto longest) { return admission.surely_proves(way, longest); };
+  asked.alternatives = admission.alternatives();
+  asked.bound = [&](auto alternative, auto& times, Nanos needed) {
+    return admission.bound(alternative, times, needed);
+  };
+  asked.glance = [&](auto alternative, auto& times, Nanos needed) {
+    return admission.glance(alternative, times, needed);
+  };
+  asked.surely = [&](auto alternative, auto longest) { return admission.surely_proves(alternative, longest); };
   return asked;
 }
 

@@ -80,8 +80,8 @@ ResidentAdmission::ResidentAdmission(const ResolvedSet& set, const TimesBetween&
 void ResidentAdmission::add_ways(const TimesBetween& times) {
   if (reserved(set_.tasks) || searches_priorities(set_.tasks)) return;
   const bool same = same_parts(times);
-  all_ways_ = same || names_cores(set_.tasks);
-  if (all_ways_) {
+  all_alternatives_ = same || names_cores(set_.tasks);
+  if (all_alternatives_) {
     for (CoreAssignment& cores : assignments(times.shortest)) add_way(std::move(cores), same);
     return;
   }
@@ -93,12 +93,12 @@ void ResidentAdmission::add_ways(const TimesBetween& times) {
 
 void ResidentAdmission::add_way(std::optional<CoreAssignment> cores, bool same_parts) {
   using By = PlacedBounds::By;
-  Way way{.cores = std::move(cores)};
+  Alternative alternative{.cores = std::move(cores)};
   const bool edf = plan_.order == Order::edf;
-  way.most.by = edf ? By::any_split : By::priorities;
-  if (edf && way.cores && same_parts) way.first_split = Bounds{.by = By::first_split};
-  if (edf && way.cores && !same_parts) way.sure = Bounds{.by = By::last_split};
-  ways_.push_back(std::move(way));
+  alternative.most.by = edf ? By::any_split : By::priorities;
+  if (edf && alternative.cores && same_parts) alternative.first_split = Bounds{.by = By::first_split};
+  if (edf && alternative.cores && !same_parts) alternative.sure = Bounds{.by = By::last_split};
+  alternatives_.push_back(std::move(alternative));
 }
 
 std::vector<CoreAssignment> ResidentAdmission::assignments(std::span<const Wcet> wcets) {
@@ -141,8 +141,9 @@ std::optional<Nanos> ResidentAdmission::slack(std::span<const Wcet> wcets) {
     slack = proved_slack(plan_, set_, urgency_);
     return slack.has_value();
   };
-  if (!all_ways_) core_assignments(set_, is_proved);
-  else std::ranges::find_if(ways_, [&](const Way& way) { return is_proved(*way.cores); });
+  if (!all_alternatives_) core_assignments(set_, is_proved);
+  else
+    std::ranges::find_if(alternatives_, [&](const Alternative& alternative) { return is_proved(*alternative.cores); });
   if (!slack || set_.tasks.chains.empty()) return slack;
   // Only a plan tells whether chains keep their limits.
   const Result<Plan> plan = make_plan(set_, std::vector<MemoryDemand>(wcets.size()));
@@ -150,50 +151,53 @@ std::optional<Nanos> ResidentAdmission::slack(std::span<const Wcet> wcets) {
 }
 
 bool ResidentAdmission::has_bounds() const {
-  const bool monotone =
-      all_ways_ && ways_.size() == 1 && plan_.order == Order::static_priority && set_.tasks.chains.empty();
-  return !ways_.empty() && !monotone;
+  const bool monotone = all_alternatives_ && alternatives_.size() == 1 && plan_.order == Order::static_priority &&
+                        set_.tasks.chains.empty();
+  return !alternatives_.empty() && !monotone;
 }
 
-/// Returns an upper bound on the slack of one way (an assignment of cores), computed by `ask(bounds)`. The bound holds
-/// for any split (of each deadline into a deadline for each part). If the first split is known to prove the set for all
-/// times of the range, make_plan() uses no other split. Then the function may return the bound for the first split.
+/// Returns an upper bound on the slack of one alternative (an assignment of cores), computed by `ask(bounds)`. The
+/// bound holds for any split (of each deadline into a deadline for each part). If the first split is known to prove the
+/// set for all times of the range, make_plan() uses no other split. Then the function may return the bound for the
+/// first split.
 template <class Ask>
 std::optional<Nanos> ResidentAdmission::asked(std::size_t index, const TimesBetween& times, Nanos needed,
                                               const Ask& ask) {
-  Way& way = ways_[index];
-  PlacedBounds* const any = charged(way, way.most, times.shortest);
+  Alternative& alternative = alternatives_[index];
+  PlacedBounds* const any = charged(alternative, alternative.most, times.shortest);
   const std::optional<Nanos> most = any != nullptr ? ask(*any) : std::nullopt;
-  if (!most || *most < needed || !way.first_split) return most;
-  PlacedBounds* const first = charged(way, *way.first_split, times.shortest);
+  if (!most || *most < needed || !alternative.first_split) return most;
+  PlacedBounds* const first = charged(alternative, *alternative.first_split, times.shortest);
   const std::optional<Nanos> by_first = first != nullptr ? ask(*first) : std::nullopt;
   return by_first && *by_first < needed && surely_proves(index, times.longest) ? by_first : most;
 }
 
-std::optional<Nanos> ResidentAdmission::bound(std::size_t way, const TimesBetween& times, Nanos needed) {
-  return asked(way, times, needed, [](PlacedBounds& bounds) { return bounds.most(); });
+std::optional<Nanos> ResidentAdmission::bound(std::size_t alternative, const TimesBetween& times, Nanos needed) {
+  return asked(alternative, times, needed, [](PlacedBounds& bounds) { return bounds.most(); });
 }
 
-std::optional<Nanos> ResidentAdmission::glance(std::size_t way, const TimesBetween& times, Nanos needed) {
-  return asked(way, times, needed, [&](PlacedBounds& bounds) { return bounds.glance(needed); });
+std::optional<Nanos> ResidentAdmission::glance(std::size_t alternative, const TimesBetween& times, Nanos needed) {
+  return asked(alternative, times, needed, [&](PlacedBounds& bounds) { return bounds.glance(needed); });
 }
 
 bool ResidentAdmission::surely_proves(std::size_t index, std::span<const Wcet> longest) {
-  Way& way = ways_[index];
-  if (!way.cores || !set_.tasks.chains.empty()) return false;
-  Bounds& sure = way.first_split ? *way.first_split : way.sure ? *way.sure : way.most;
-  PlacedBounds* const bounds = charged(way, sure, longest);
+  Alternative& alternative = alternatives_[index];
+  if (!alternative.cores || !set_.tasks.chains.empty()) return false;
+  Bounds& sure = alternative.first_split ? *alternative.first_split
+                 : alternative.sure      ? *alternative.sure
+                                         : alternative.most;
+  PlacedBounds* const bounds = charged(alternative, sure, longest);
   return bounds != nullptr && bounds->surely_proved();
 }
 
 /// Sets the execution times of the bounds in `of` to `wcets`. Returns these bounds, or nullptr if make_plan() refuses
 /// the times. If no time is shorter than at construction of the bounds object, the object is reused, since it stores
 /// the instants that were tightest in earlier calls.
-PlacedBounds* ResidentAdmission::charged(const Way& way, Bounds& of, std::span<const Wcet> wcets) {
+PlacedBounds* ResidentAdmission::charged(const Alternative& alternative, Bounds& of, std::span<const Wcet> wcets) {
   if (!of.bounds || !no_shorter(wcets, of.first)) {
     of.bounds.reset();
     of.first.assign(wcets.begin(), wcets.end());
-    if (take(wcets)) of.bounds.emplace(charged_set_of(way.cores), of.by);
+    if (take(wcets)) of.bounds.emplace(charged_set_of(alternative.cores), of.by);
     return of.bounds ? &*of.bounds : nullptr;
   }
   Nanos background = 0;

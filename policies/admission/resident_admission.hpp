@@ -22,11 +22,11 @@ namespace rtexec::policies {
 /// makes no plan and no text. It also computes bounds on the slack for ranges of execution times. Owns a copy of the
 /// set.
 ///
-/// A set can be proved in several *ways*, and the first way that succeeds determines the slack. A way is an assignment
-/// of cores to the tasks that name none. The order of ways is that of core_assignments(), which depends on the CPU
-/// parts. So if CPU parts differ within the range of execution times, the assignments may differ, too. Then a single
-/// way represents all assignments: in it, each task has a core of its own. If the first assignment is the same for the
-/// whole range, it is a separate way with number 0.
+/// A set can be proved by several *alternatives*, and the first alternative that succeeds determines the slack. An
+/// alternative is an assignment of cores to the tasks that name none. The order of alternatives is that of
+/// core_assignments(), which depends on the CPU parts. So if CPU parts differ within the range of execution times, the
+/// assignments may differ, too. Then a single alternative represents all assignments: in it, each task has a core of
+/// its own. If the first assignment is the same for the whole range, it is a separate alternative with number 0.
 class ResidentAdmission {
  public:
   /// `times`: the range (shortest and longest times) that contains all execution times of later calls.
@@ -42,21 +42,21 @@ class ResidentAdmission {
   /// assumed to be so.
   [[nodiscard]] bool has_bounds() const;
 
-  /// Returns the number of ways. Ways are numbered from 0.
-  [[nodiscard]] std::size_t ways() const { return ways_.size(); }
+  /// Returns the number of alternatives. Alternatives are numbered from 0.
+  [[nodiscard]] std::size_t alternatives() const { return alternatives_.size(); }
 
-  /// Returns an upper bound on the slack of way number `way` with any times in `times`. If the bound is less than
-  /// `needed`, the function may return any value less than `needed`. Returns nullopt if the way proves the set for none
-  /// of these times.
+  /// Returns an upper bound on the slack of alternative number `alternative` with any times in `times`. If the bound is
+  /// less than `needed`, the function may return any value less than `needed`. Returns nullopt if the alternative
+  /// proves the set for none of these times.
   ///
   /// glance() returns an upper bound faster, from the instants and responses that were tightest in earlier calls. Its
   /// bound may be larger than that of bound().
-  [[nodiscard]] std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed);
-  [[nodiscard]] std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed);
+  [[nodiscard]] std::optional<Nanos> bound(std::size_t alternative, const TimesBetween& times, Nanos needed);
+  [[nodiscard]] std::optional<Nanos> glance(std::size_t alternative, const TimesBetween& times, Nanos needed);
 
-  /// True if way number `way` is known to prove the set with the times `longest`, and with all times that do not exceed
-  /// them.
-  [[nodiscard]] bool surely_proves(std::size_t way, std::span<const Wcet> longest);
+  /// True if alternative number `alternative` is known to prove the set with the times `longest`, and with all times
+  /// that do not exceed them.
+  [[nodiscard]] bool surely_proves(std::size_t alternative, std::span<const Wcet> longest);
 
  private:
   /// Bounds by one method of proof (PlacedBounds::By).
@@ -66,9 +66,9 @@ class ResidentAdmission {
     std::optional<PlacedBounds> bounds{}; // absent: make_plan() refuses these times
   };
 
-  struct Way {
-    std::optional<CoreAssignment> cores; // absent: the way represents all assignments
-    Bounds most{};                       // upper bounds on the slack of the way
+  struct Alternative {
+    std::optional<CoreAssignment> cores; // absent: the alternative represents all assignments
+    Bounds most{};                       // upper bounds on the slack of the alternative
     /// Upper bounds on the slack for the first split that make_plan() tries; absent: under static priority, or if this
     /// split may differ within the range of times
     std::optional<Bounds> first_split{};
@@ -81,16 +81,18 @@ class ResidentAdmission {
   [[nodiscard]] std::vector<CoreAssignment> assignments(std::span<const Wcet> wcets);
   [[nodiscard]] bool one_core_holds_all(const CoreAssignment& cores, std::span<const Wcet> longest);
   [[nodiscard]] bool take(std::span<const Wcet> wcets);
-  [[nodiscard]] PlacedBounds* charged(const Way& way, Bounds& bounds, std::span<const Wcet> wcets);
+  [[nodiscard]] PlacedBounds* charged(const Alternative& alternative, Bounds& bounds, std::span<const Wcet> wcets);
   [[nodiscard]] NamedSet charged_set_of(const std::optional<CoreAssignment>& cores);
   template <class Ask>
-  [[nodiscard]] std::optional<Nanos> asked(std::size_t way, const TimesBetween& times, Nanos needed, const Ask& ask);
+  [[nodiscard]] std::optional<Nanos> asked(std::size_t alternative, const TimesBetween& times, Nanos needed,
+                                           const Ask& ask);
 
   ResolvedSet set_;
   std::vector<std::size_t> urgency_;
-  Plan plan_;             // only the order and the cores are set
-  bool all_ways_ = false; // true if each way is one assignment; false: one way represents all assignments
-  std::vector<Way> ways_;
+  Plan plan_; // only the order and the cores are set
+  bool all_alternatives_ =
+      false; // true if each alternative is one assignment; false: one alternative represents all assignments
+  std::vector<Alternative> alternatives_;
 };
 
 } // namespace rtexec::policies

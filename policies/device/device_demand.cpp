@@ -10,9 +10,9 @@ constexpr int timeout = 16;
 /// An upper limit: every sum of demand is below this value.
 constexpr Wide any_demand = Wide{1} << 126;
 
-/// One way to charge the jobs of all tasks: the cost with which the analysis counts each job. The demand with these
+/// The costs with which the analysis counts the jobs of all tasks. The demand with these
 /// costs is a sound bound for intervals shorter than `below`.
-struct Way {
+struct ChargeModel {
   struct Charge {
     Nanos cost = 0;     // for each job that is due in the interval
     Nanos blocking = 0; // the blocking by a job that is due later
@@ -30,37 +30,38 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
   return first;
 }
 
-/// Returns the way to charge intervals in which only jobs without a load are due. Such jobs bypass (begin before)
+/// Returns the charge model for intervals in which only jobs without a load are due. Such jobs bypass (begin before)
 /// staged jobs that load chunks. So no load delays them.
-Way one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
+ChargeModel one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   const Nanos background = std::max(others.background.execution, others.below.run);
-  Way way{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
-  way.tasks.reserve(tasks.size());
-  for (const DemandTask& task : tasks) way.tasks.push_back({task.cost, task.blocking.value_or(task.cost), 0});
-  return way;
+  ChargeModel model{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
+  model.tasks.reserve(tasks.size());
+  for (const DemandTask& task : tasks) model.tasks.push_back({task.cost, task.blocking.value_or(task.cost), 0});
+  return model;
 }
 
-/// Returns the ways to charge loads that overlap executions, one `Way` for each value of lambda (overlap.hpp). `rests`:
-/// a task that executes no job when the interval begins. `below`: the ways are valid only for intervals shorter than
-/// this.
-std::vector<Way> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
-                            std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
+/// Returns the charge models for loads that overlap executions: one model for each value of lambda (overlap.hpp).
+/// `rests`: a task that executes no job when the interval begins. `below`: the models are valid only for intervals
+/// shorter than this.
+std::vector<ChargeModel> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
+                                    std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
   std::vector<DevicePart> parts;
   for (const DemandTask& task : tasks) parts.push_back({task.cost, task.load, task.delay});
-  std::vector<Way> ways;
+  std::vector<ChargeModel> models;
   for (const Overlap& overlap : overlaps(std::move(parts), others.background, others.below, rests)) {
-    Way& way = ways.emplace_back(Way{.tasks = {}, .background = overlap.background, .below = below});
-    way.tasks.reserve(tasks.size());
+    ChargeModel& model =
+        models.emplace_back(ChargeModel{.tasks = {}, .background = overlap.background, .below = below});
+    model.tasks.reserve(tasks.size());
     for (const Overlap::Charge& charge : overlap.tasks)
-      way.tasks.push_back({charge.cost, charge.blocking, charge.tail});
+      model.tasks.push_back({charge.cost, charge.blocking, charge.tail});
   }
-  return ways;
+  return models;
 }
 
-/// Returns the ways to charge intervals so short that only jobs of one task are due. When such an interval begins, no
-/// earlier job of that task executes: the earlier job has ended by its deadline, before the job that is due in the
+/// Returns the charge models for intervals so short that only jobs of one task are due. When such an interval begins,
+/// no earlier job of that task executes: the earlier job has ended by its deadline, before the job that is due in the
 /// interval is requested.
-std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
+std::vector<ChargeModel> of_one_due(std::span<const DemandTask> tasks, const Surroundings& others) {
   const auto first = std::ranges::min_element(tasks, {}, &DemandTask::deadline);
   Nanos second = unbounded;
   for (auto task = tasks.begin(); task != tasks.end(); ++task)
@@ -69,11 +70,12 @@ std::vector<Way> of_one_due(std::span<const DemandTask> tasks, const Surrounding
   return overlapped(tasks, others, static_cast<std::size_t>(first - tasks.begin()), second);
 }
 
-Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<const Wide> jobs, Nanos instant) {
-  Demand result{.instant = instant, .demand = 0, .blocking = way.background, .blocker = {}};
+Demand demand_of(const ChargeModel& model, std::span<const DemandTask> tasks, std::span<const Wide> jobs,
+                 Nanos instant) {
+  Demand result{.instant = instant, .demand = 0, .blocking = model.background, .blocker = {}};
   Nanos tail = 0;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const Way::Charge& charge = way.tasks[i];
+    const ChargeModel::Charge& charge = model.tasks[i];
     if (tasks[i].deadline <= instant) {
       result.demand += jobs[i] * charge.cost;
       tail = std::max(tail, charge.tail);
@@ -86,15 +88,15 @@ Demand demand_of(const Way& way, std::span<const DemandTask> tasks, std::span<co
   return result;
 }
 
-/// Computes h(t), the bound on the work in an interval of length t (Demand). Each way to charge the jobs (Way) gives a
+/// Computes h(t), the bound on the work in an interval of length t (Demand). Each charge model gives a
 /// bound on this work. h(t) is the smallest of these bounds.
 class DeviceDemand {
  public:
   DeviceDemand(std::span<const DemandTask> tasks, const Surroundings& others)
-      : tasks_(tasks), above_(others.above), ways_{one_by_one(tasks, others)} {
-    if (ways_.front().below == unbounded) return;
-    std::ranges::move(overlapped(tasks, others), std::back_inserter(ways_));
-    std::ranges::move(of_one_due(tasks, others), std::back_inserter(ways_));
+      : tasks_(tasks), above_(others.above), models_{one_by_one(tasks, others)} {
+    if (models_.front().below == unbounded) return;
+    std::ranges::move(overlapped(tasks, others), std::back_inserter(models_));
+    std::ranges::move(of_one_due(tasks, others), std::back_inserter(models_));
   }
 
   Demand at(Nanos instant) const {
@@ -103,9 +105,9 @@ class DeviceDemand {
     for (const DemandTask& task : tasks_)
       jobs.push_back(task.deadline <= instant ? (instant - task.deadline) / task.period + 1 : 0);
     std::optional<Demand> least;
-    for (const Way& way : ways_) {
-      if (instant >= way.below) continue;
-      const Demand demand = demand_of(way, tasks_, jobs, instant);
+    for (const ChargeModel& model : models_) {
+      if (instant >= model.below) continue;
+      const Demand demand = demand_of(model, tasks_, jobs, instant);
       if (!least || demand.demand + demand.blocking < least->demand + least->blocking) least = demand;
     }
     if (!above_.empty()) least->above = above(bounded(least->demand + least->blocking), instant);
@@ -116,18 +118,18 @@ class DeviceDemand {
   /// `unbounded` if no bound is found after a few steps.
   Nanos busy_period() const {
     constexpr int few_steps = 1000;
-    const Way* way = lightest();
-    if (way == nullptr) return unbounded;
-    Wide first_jobs = way->background;
+    const ChargeModel* model = lightest();
+    if (model == nullptr) return unbounded;
+    Wide first_jobs = model->background;
     Nanos tail = 0;
-    for (const Way::Charge& charge : way->tasks) {
+    for (const ChargeModel::Charge& charge : model->tasks) {
       first_jobs += charge.cost;
       tail = std::max(tail, charge.tail);
     }
     const auto work_in = [&](Nanos window) {
-      Wide work = way->background + work_above(bounded(Wide{window} + tail));
+      Wide work = model->background + work_above(bounded(Wide{window} + tail));
       for (std::size_t i = 0; i < tasks_.size(); ++i)
-        work += jobs_in({tasks_[i].period, 0, tasks_[i].jitter}, window) * way->tasks[i].cost;
+        work += jobs_in({tasks_[i].period, 0, tasks_[i].jitter}, window) * model->tasks[i].cost;
       return work;
     };
     const FixedPoint found = least_fixed_point(bounded(first_jobs), unbounded, work_in, few_steps);
@@ -139,28 +141,29 @@ class DeviceDemand {
   /// the time that it demands when it is due.
   Nanos rise() const {
     Nanos rise = 0;
-    for (const Way::Charge& charge : ways_.front().tasks) rise = std::max(rise, charge.blocking - charge.cost);
+    for (const ChargeModel::Charge& charge : models_.front().tasks)
+      rise = std::max(rise, charge.blocking - charge.cost);
     return rise;
   }
 
   /// Returns an instant after which t - h(t) >= `slack`, or nullopt if there is no such instant. h(t) is the bound on
   /// the work in an interval of length t. The result is valid for all t after the largest relative deadline.
   ///
-  /// How: let one way to charge the jobs (`Way`) have utilisation U < 1. Then h(t) <= U t + sum ((T - d) C / T) + the
+  /// How: let a charge model have utilisation U < 1. Then h(t) <= U t + sum ((T - d) C / T) + the
   /// work that counts only once per interval, such as blocking. d: deadline; T: period; C: cost. Each task of a more
   /// urgent class adds at most (h(t) + J) / T + 1 jobs; J is its jitter.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
-    for (const Way& way : ways_) {
-      if (way.below < unbounded) continue;
+    for (const ChargeModel& model : models_) {
+      if (model.below < unbounded) continue;
       Utilisation utilisation;
-      Wide work = Wide{way.background} + (above_.empty() ? slack : std::max(slack, Nanos{0}));
+      Wide work = Wide{model.background} + (above_.empty() ? slack : std::max(slack, Nanos{0}));
       Nanos tail = 0;
       for (std::size_t i = 0; i < tasks_.size(); ++i) {
-        const Nanos cost = way.tasks[i].cost;
+        const Nanos cost = model.tasks[i].cost;
         utilisation.add(cost, tasks_[i].period);
         work += (Wide{cost} * (tasks_[i].period - tasks_[i].deadline) + tasks_[i].period - 1) / tasks_[i].period;
-        tail = std::max(tail, way.tasks[i].tail);
+        tail = std::max(tail, model.tasks[i].tail);
       }
       for (const Load& load : above_) {
         utilisation.add(load.cost, load.period);
@@ -186,26 +189,26 @@ class DeviceDemand {
     return least_fixed_point(own, instant, [&](Nanos window) { return own + work_above(window); }).value - own;
   }
 
-  /// Returns the way with the least utilisation, among the ways that are valid for intervals of any length. Returns
+  /// Returns the model with the least utilisation, among the models that are valid for intervals of any length. Returns
   /// null if the device is overloaded with all of them.
-  const Way* lightest() const {
-    const Way* lightest = nullptr;
+  const ChargeModel* lightest() const {
+    const ChargeModel* lightest = nullptr;
     Nanos least = 0;
-    for (const Way& way : ways_) {
-      if (way.below < unbounded) continue;
+    for (const ChargeModel& model : models_) {
+      if (model.below < unbounded) continue;
       Utilisation utilisation;
-      for (std::size_t i = 0; i < tasks_.size(); ++i) utilisation.add(way.tasks[i].cost, tasks_[i].period);
+      for (std::size_t i = 0; i < tasks_.size(); ++i) utilisation.add(model.tasks[i].cost, tasks_[i].period);
       for (const Load& load : above_) utilisation.add(load.cost, load.period);
       if (!utilisation.below_one() || (lightest != nullptr && utilisation.per_second() >= least)) continue;
       least = utilisation.per_second();
-      lightest = &way;
+      lightest = &model;
     }
     return lightest;
   }
 
   std::span<const DemandTask> tasks_;
   std::span<const Load> above_;
-  std::vector<Way> ways_;
+  std::vector<ChargeModel> models_;
 };
 
 /// Returns the last instant before `bound` at which a job is due if all tasks release a job at 0; 0 if there is no such

@@ -142,8 +142,8 @@ class Cutter {
         layers, [this](auto segments) { return tolerance(segments); }, set_.launch_ahead);
     std::vector<Segmentation> result(urgency_.size());
     for (std::size_t k = 0; k < urgency_.size(); ++k) {
-      if (k == choices.size() || choices[k].ways.empty()) return {};
-      result[urgency_[k]] = set_.tasks[urgency_[k]].given.value_or(choices[k].ways.front());
+      if (k == choices.size() || choices[k].segmentations.empty()) return {};
+      result[urgency_[k]] = set_.tasks[urgency_[k]].given.value_or(choices[k].segmentations.front());
     }
     return result;
   }

@@ -71,26 +71,26 @@ bool covers(const MemoryOption& a, const MemoryOption& b) {
 
 // ---- the search ----
 
-/// The ways that may still prove a combination of options below a node of the search, with an upper bound on the slack.
-/// At a node, some tasks have chosen their options. A way is one method to prove the set, such as one assignment of
-/// cores (Admission, in the header).
+/// The alternatives that may still prove a combination of options below a node of the search, with an upper bound on
+/// the slack. At a node, some tasks have chosen their options. An alternative is one method to prove the set, such as
+/// one assignment of cores (Admission, in the header).
 struct Reach {
-  std::uint32_t ways = 0; // bit k is set if way k may be the first way that succeeds
-  Nanos slack = 0;        // an upper bound on the slack of the first of these ways
+  std::uint32_t alternatives = 0; // bit k is set if alternative k may be the first alternative that succeeds
+  Nanos slack = 0;                // an upper bound on the slack of the first of these alternatives
 
-  [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(std::countr_zero(ways)); }
+  [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(std::countr_zero(alternatives)); }
   void drop_first() {
-    ways &= ways - 1;
+    alternatives &= alternatives - 1;
     slack = unbounded;
   }
 };
 
 Reach both(const Reach& a, const Reach& b) {
-  const std::uint32_t ways = a.ways & b.ways, first = ways & (~ways + 1);
+  const std::uint32_t alternatives = a.alternatives & b.alternatives, first = alternatives & (~alternatives + 1);
   const auto known = [&](const Reach& reach) {
-    return (reach.ways & (~reach.ways + 1)) == first ? reach.slack : unbounded;
+    return (reach.alternatives & (~reach.alternatives + 1)) == first ? reach.slack : unbounded;
   };
-  return {ways, std::min(known(a), known(b))};
+  return {alternatives, std::min(known(a), known(b))};
 }
 
 struct Candidate {
@@ -171,23 +171,23 @@ class Questions {
   explicit Questions(const Admission& admission) : admission_(admission) {}
 
   std::optional<Nanos> slack(std::span<const Wcet> times) { return may_ask() ? admission_.slack(times) : std::nullopt; }
-  std::optional<Nanos> bound(std::size_t way, const TimesBetween& times, Nanos needed) {
+  std::optional<Nanos> bound(std::size_t alternative, const TimesBetween& times, Nanos needed) {
     if (monotone()) return slack(times.shortest);
-    return may_ask() ? admission_.bound(way, times, needed) : std::nullopt;
+    return may_ask() ? admission_.bound(alternative, times, needed) : std::nullopt;
   }
-  std::optional<Nanos> glance(std::size_t way, const TimesBetween& times, Nanos needed) {
+  std::optional<Nanos> glance(std::size_t alternative, const TimesBetween& times, Nanos needed) {
     if (monotone()) return slack(times.shortest);
-    return may_ask() ? admission_.glance(way, times, needed) : std::nullopt;
+    return may_ask() ? admission_.glance(alternative, times, needed) : std::nullopt;
   }
-  /// True if a way before `way` is known to succeed for all times in the range. Then this earlier way determines the
-  /// slack.
-  bool decided_before(std::size_t way, const TimesBetween& times) {
-    for (std::size_t k = 0; k < way; ++k)
+  /// True if an alternative before `alternative` is known to succeed for all times in the range. Then this earlier
+  /// alternative determines the slack.
+  bool decided_before(std::size_t alternative, const TimesBetween& times) {
+    for (std::size_t k = 0; k < alternative; ++k)
       if (may_ask() && admission_.surely(k, times.longest)) return true;
     return false;
   }
   [[nodiscard]] bool monotone() const { return !admission_.bound; }
-  [[nodiscard]] std::size_t ways() const { return admission_.ways; }
+  [[nodiscard]] std::size_t alternatives() const { return admission_.alternatives; }
   [[nodiscard]] std::size_t asked() const { return asked_; }
   [[nodiscard]] bool exhausted() const { return exhausted_; }
 
@@ -227,19 +227,20 @@ class Search {
   /// combinations have the least memory, returns the first of them.
   std::optional<Incumbent> min_memory(Nanos needed) {
     begin(needed);
-    if (narrow(~std::uint32_t{0} >> (max_ways - questions_.ways()))) descend(0, {}, root_);
+    if (narrow(~std::uint32_t{0} >> (max_alternatives - questions_.alternatives()))) descend(0, {}, root_);
     return std::move(best_);
   }
 
-  /// Returns the combination with the most slack among the combinations that fit into the memory. It examines the ways
-  /// to prove the set one after the other. The slack found for one way excludes many combinations for the next way.
+  /// Returns the combination with the most slack among the combinations that fit into the memory. It examines the
+  /// alternatives to prove the set one after the other. The slack found for one alternative excludes many combinations
+  /// for the next alternative.
   std::optional<Incumbent> max_slack() {
     begin(0);
     max_slack_ = true;
     const std::vector<Branch> branches = branches_;
-    for (std::size_t way = 0; way < questions_.ways(); ++way) {
+    for (std::size_t alternative = 0; alternative < questions_.alternatives(); ++alternative) {
       branches_ = branches;
-      if (!narrow(std::uint32_t{1} << way)) continue;
+      if (!narrow(std::uint32_t{1} << alternative)) continue;
       max_reaching_first();
       descend(0, {}, root_);
     }
@@ -253,7 +254,7 @@ class Search {
   /// Facts about a node that are known without a call of the admission test.
   struct Known {
     bool slack = false;     // true if the slack of the node equals the slack of the node above it
-    bool undecided = false; // true if no way before the node's first way is known to succeed
+    bool undecided = false; // true if no alternative before the node's first alternative is known to succeed
   };
 
   void begin(Nanos needed) {
@@ -262,11 +263,12 @@ class Search {
     best_.reset();
   }
 
-  /// Drops the options that do not fit into the memory. Also drops an option if no way in `ways` has the needed slack
-  /// with it, even if all other tasks have their ideal times. Returns true if every task has an option left.
-  bool narrow(std::uint32_t ways) {
+  /// Drops the options that do not fit into the memory. Also drops an option if no alternative in `alternatives` has
+  /// the needed slack with it, even if all other tasks have their ideal times. Returns true if every task has an option
+  /// left.
+  bool narrow(std::uint32_t alternatives) {
     const auto fits = [&](const Branch& branch, const Candidate& each) { return min_with(branch, each) <= capacity_; };
-    root_ = {ways, unbounded};
+    root_ = {alternatives, unbounded};
     if (!keep(fits) || !promises(root_, By::bound, {})) return false;
     for (Branch& branch : branches_) {
       for (Candidate& each : branch.candidates) {
@@ -276,7 +278,7 @@ class Search {
       }
       choose(branch, branch.ideal, branch.longest);
     }
-    return keep([](const Branch&, const Candidate& each) { return each.reach.ways != 0; }) &&
+    return keep([](const Branch&, const Candidate& each) { return each.reach.alternatives != 0; }) &&
            promises(root_, By::bound, {});
   }
 
@@ -321,16 +323,17 @@ class Search {
     longest_[branch.task] = longest;
   }
 
-  /// Drops ways from `reach`, beginning with the first way. Stops when the first remaining way may have the needed
-  /// slack and no way before it is known to succeed. Returns true if such a way remains.
+  /// Drops alternatives from `reach`, beginning with the first alternative. Stops when the first remaining alternative
+  /// may have the needed slack and no alternative before it is known to succeed. Returns true if such an alternative
+  /// remains.
   bool promises(Reach& reach, By by, Known known) {
     const TimesBetween here{shortest_, longest_};
-    for (; reach.ways != 0; reach.drop_first(), known = {}) {
+    for (; reach.alternatives != 0; reach.drop_first(), known = {}) {
       if (reach.slack < needed_) continue;
       if (!known.slack) {
-        const std::size_t way = reach.first();
-        const auto most =
-            by == By::bound ? questions_.bound(way, here, needed_) : questions_.glance(way, here, needed_);
+        const std::size_t alternative = reach.first();
+        const auto most = by == By::bound ? questions_.bound(alternative, here, needed_)
+                                          : questions_.glance(alternative, here, needed_);
         if (!most || *most < needed_) continue;
         reach.slack = *most;
       }

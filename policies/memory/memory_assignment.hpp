@@ -100,27 +100,29 @@ struct TimesBetween {
 /// The admission test that a search calls. It depends only on execution times, not on memory. It must also accept times
 /// that no combination of options has.
 ///
-/// A set may be provable in several *ways*, such as different assignments of cores. Ways are tried in order, and the
-/// first way that succeeds determines the slack of a combination. The functions:
+/// A set may be provable by several *alternatives*, such as different assignments of cores. Alternatives are tried in
+/// order, and the first alternative that succeeds determines the slack of a combination. The functions:
 /// - `slack(times)` returns the slack for these times, or nullopt if they are not admitted.
-/// - `bound(way, times, needed)` returns an upper bound on the slack that this way has with any times in the range
+/// - `bound(alternative, times, needed)` returns an upper bound on the slack that this alternative has with any times
+/// in the range
 ///   `times`. If this bound is less than `needed`, it may return any value less than `needed`. It returns nullopt if
-///   the way admits no times in the range.
+///   the alternative admits no times in the range.
 /// - `glance` returns such a bound faster; its bound may be larger.
-/// - `surely(way, longest)` returns true if this way is known to admit the times `longest` and all shorter times.
+/// - `surely(alternative, longest)` returns true if this alternative is known to admit the times `longest` and all
+/// shorter times.
 ///
-/// If `bound` is empty, there is only one way, and `slack` of the shortest times of a range is used as the bound. Then
-/// `slack` must be monotone: shorter times never give less slack. The bounds of admission tests:
+/// If `bound` is empty, there is only one alternative, and `slack` of the shortest times of a range is used as the
+/// bound. Then `slack` must be monotone: shorter times never give less slack. The bounds of admission tests:
 /// proofs/memory-policies.md.
 struct Admission {
-  using BoundOf = std::function<std::optional<Nanos>(std::size_t way, const TimesBetween& times, Nanos needed)>;
+  using BoundOf = std::function<std::optional<Nanos>(std::size_t alternative, const TimesBetween& times, Nanos needed)>;
   SlackOf slack;
-  std::size_t ways = 1; // at most `max_ways`
+  std::size_t alternatives = 1; // at most `max_alternatives`
   BoundOf bound{}, glance{};
-  std::function<bool(std::size_t way, std::span<const Wcet> longest)> surely{};
+  std::function<bool(std::size_t alternative, std::span<const Wcet> longest)> surely{};
 };
 
-inline constexpr std::size_t max_ways = 32;
+inline constexpr std::size_t max_alternatives = 32;
 
 /// Returns the combination with the least memory among the combinations that fit into the memory and are admitted, by
 /// branch and bound.

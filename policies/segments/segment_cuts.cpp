@@ -155,15 +155,16 @@ class Search {
     std::vector<Label> best = labels_.back();
     std::ranges::sort(best, {}, &Label::costs);
     for (const Label& label : best) {
-      Segmentation& way = choice.ways.emplace_back();
-      way.carry = label.carry;
+      Segmentation& segmentation = choice.segmentations.emplace_back();
+      segmentation.carry = label.carry;
       for (const Label* at = &label; at->boundary > 0; at = &labels_[at->boundary][at->index]) {
-        way.cuts.push_back(static_cast<std::uint32_t>(at->boundary - 1));
-        way.overhead += boundaries_.overhead(at->boundary);
+        segmentation.cuts.push_back(static_cast<std::uint32_t>(at->boundary - 1));
+        segmentation.overhead += boundaries_.overhead(at->boundary);
       }
-      std::ranges::reverse(way.cuts);
+      std::ranges::reverse(segmentation.cuts);
     }
-    if (choice.ways.empty()) choice.too_long = too_long_.empty() ? layers_behind_the_last_way() : too_long_;
+    if (choice.segmentations.empty())
+      choice.too_long = too_long_.empty() ? layers_after_last_segmentation() : too_long_;
     return choice;
   }
 
@@ -218,7 +219,7 @@ class Search {
   }
 
   /// Returns the layers from the last boundary that the search reached (that has a label) up to the next allowed cut.
-  [[nodiscard]] std::vector<std::uint32_t> layers_behind_the_last_way() const {
+  [[nodiscard]] std::vector<std::uint32_t> layers_after_last_segmentation() const {
     std::vector<std::uint32_t> layers;
     std::size_t stop = boundaries_.end();
     while (labels_[stop].empty()) --stop;
@@ -282,7 +283,8 @@ CutChoice choose_cuts(const Layers& layers, Nanos tolerance, unsigned launch_ahe
 CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch_ahead) {
   const auto within = [&](const Layers& some, Nanos run) {
     CutChoice choice = fewest_cuts(some, run, launch_ahead);
-    std::erase_if(choice.ways, [&](const Segmentation& way) { return way.cuts.size() >= segments; });
+    std::erase_if(choice.segmentations,
+                  [&](const Segmentation& segmentation) { return segmentation.cuts.size() >= segments; });
     return choice;
   };
   const Layers times{layers.times, layers.overheads, {}, layers.least};
@@ -292,13 +294,13 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
   const Nanos runs = (Nanos{segments} + launch_ahead) / (1 + launch_ahead);
   Nanos enough = std::max(layers.times.empty() ? 0 : std::ranges::max(layers.times), (all + runs - 1) / runs);
   Nanos too_short = enough - 1;
-  for (Nanos step = 1 + enough / 16; enough < all && within(times, enough).ways.empty(); step *= 2) {
+  for (Nanos step = 1 + enough / 16; enough < all && within(times, enough).segmentations.empty(); step *= 2) {
     too_short = enough;
     enough = std::min(all, enough + step);
   }
   while (enough - too_short > 1) {
     const Nanos run = too_short + (enough - too_short) / 2;
-    (within(times, run).ways.empty() ? too_short : enough) = run;
+    (within(times, run).segmentations.empty() ? too_short : enough) = run;
   }
   return within(layers, enough);
 }
@@ -320,8 +322,8 @@ std::vector<CutChoice> cut_set(std::span<const Layers> tasks, const std::functio
   std::vector<std::vector<Nanos>> segments;
   for (const Layers& task : tasks) {
     const CutChoice& choice = choices.emplace_back(choose_cuts(task, tolerance(segments), launch_ahead));
-    if (choice.ways.empty()) break;
-    segments.push_back(segments_of(task, choice.ways.front().cuts));
+    if (choice.segmentations.empty()) break;
+    segments.push_back(segments_of(task, choice.segmentations.front().cuts));
   }
   return choices;
 }

@@ -57,9 +57,9 @@ struct Segmentation {
 struct CutChoice {
   /// Sorted by rising overhead, then by rising number of cuts. The carry falls in this order. Empty: for every choice
   /// the longest run exceeds the tolerance.
-  std::vector<Segmentation> ways;
-  /// Set only if `ways` is empty: the layers that fit into no segment. If each layer fits into a segment: the layers
-  /// from the last boundary that cuts can reach up to the next allowed cut.
+  std::vector<Segmentation> segmentations;
+  /// Set only if `segmentations` is empty: the layers that fit into no segment. If each layer fits into a segment: the
+  /// layers from the last boundary that cuts can reach up to the next allowed cut.
   std::vector<std::uint32_t> too_long;
 };
 

@@ -248,7 +248,7 @@ Admission first_of(const std::vector<SlackOf>& ways) {
               if (const auto slack = each(times)) return slack;
             return std::nullopt;
           },
-          .ways = ways.size(),
+          .alternatives = ways.size(),
           .bound = loose(1),
           .glance = loose(20),
           .surely = [=](std::size_t way, std::span<const Wcet> longest) { return ways[way](longest).has_value(); }};

@@ -445,7 +445,7 @@ TEST(ResidentAdmission, BoundsNeverFallBelowSlackOfPlans) {
       const Nanos needed = slack.value_or(0);
       std::optional<Nanos> glanced, most, glanced_again;
       bool surely = false;
-      for (std::size_t way = 0; way < admission.ways(); ++way) {
+      for (std::size_t way = 0; way < admission.alternatives(); ++way) {
         glanced = std::max(glanced, admission.glance(way, times, needed));
         most = std::max(most, admission.bound(way, times, needed));
         glanced_again = std::max(glanced_again, admission.glance(way, times, needed));

@@ -88,7 +88,7 @@ TEST_P(PreemptionPlans, KeepGivenClassesAndCuts) {
   Mixed mixed(GetParam());
   mixed.layered[1].device_class = 1;
   mixed.layered[2].device_class = 2;
-  mixed.layered[1].given = cut_into(mixed.layered[1].layers, 24, 0).ways.front();
+  mixed.layered[1].given = cut_into(mixed.layered[1].layers, 24, 0).segmentations.front();
   const auto plan = mixed.plan();
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->proved) << plan->end_to_end.explanation;
@@ -112,7 +112,7 @@ TEST_P(PreemptionPlans, KeepGivenClassesAndSegmentsOfMoreThan64Tasks) {
   mixed.layered[0].device_class = 0;
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
     mixed.layered[i].device_class = 1;
-    mixed.layered[i].given = cut_into(mixed.layered[i].layers, 24, 0).ways.front();
+    mixed.layered[i].given = cut_into(mixed.layered[i].layers, 24, 0).segmentations.front();
   }
   const auto plan = mixed.plan();
   ASSERT_TRUE(plan) << plan.error().what;
@@ -169,7 +169,7 @@ TEST(PreemptionPlan, SharesLiveStateAmongTasksOfOneLevel) {
   for (LayeredTask& each : mixed.layered) each.device_class = 1;
   mixed.layered[0].device_class = 0;
   for (const std::size_t slow : {1U, 2U})
-    mixed.layered[slow].given = cut_into(mixed.layered[slow].layers, 20, 0).ways.front();
+    mixed.layered[slow].given = cut_into(mixed.layered[slow].layers, 20, 0).segmentations.front();
   const auto one = mixed.plan();
   ASSERT_TRUE(one);
   EXPECT_EQ(one->demand, chunk);
@@ -203,7 +203,7 @@ TEST(PreemptionPlan, ReportsTimeTakenByMoreUrgentClasses) {
   EXPECT_FALSE(plan->proved);
   for (unsigned i : {0U, 1U, 2U}) {
     mixed.layered[i].device_class = i;
-    mixed.layered[i].given = cut_into(mixed.layered[i].layers, 24, 0).ways.front();
+    mixed.layered[i].given = cut_into(mixed.layered[i].layers, 24, 0).segmentations.front();
   }
   EXPECT_THAT(mixed.plan()->end_to_end.explanation, HasSubstr("more urgent classes take"));
 }

@@ -108,7 +108,7 @@ std::vector<Costs> front_of(const Layers& layers, Nanos tolerance, unsigned laun
 
 std::vector<Costs> costs_of(const CutChoice& choice) {
   std::vector<Costs> costs;
-  for (const Segmentation& way : choice.ways) costs.emplace_back(way.overhead, way.cuts.size(), way.carry);
+  for (const Segmentation& way : choice.segmentations) costs.emplace_back(way.overhead, way.cuts.size(), way.carry);
   return costs;
 }
 
@@ -147,7 +147,7 @@ TEST(SegmentCuts, MatchExhaustiveSearch) {
       const CutChoice choice = choose_cuts(layers, tolerance, launch_ahead);
       const std::vector<Costs> front = front_of(layers, tolerance, launch_ahead);
       ASSERT_EQ(costs_of(choice), front) << "network " << networks;
-      for (const Segmentation& way : choice.ways) {
+      for (const Segmentation& way : choice.segmentations) {
         ASSERT_EQ(overhead_of(layers, way.cuts), way.overhead);
         ASSERT_EQ(carry_of(layers, way.cuts), way.carry);
         ASSERT_LE(run_of(layers, way.cuts, launch_ahead), tolerance);
@@ -181,17 +181,17 @@ TEST(SegmentCuts, AreAsFewAsGreedyLateCutsWhenOverheadsAreEqual) {
         if (time + (layer == 39 ? 0 : overhead) <= tolerance) end = layer + 1;
       }
     }
-    ASSERT_EQ(choose_cuts(layers, tolerance, 0).ways.front().cuts.size() + 1, segments);
+    ASSERT_EQ(choose_cuts(layers, tolerance, 0).segmentations.front().cuts.size() + 1, segments);
   }
 }
 
 TEST(SegmentCuts, AreAbsentWhenWholeJobIsTolerated) {
   const Layers layers{{3, 4, 5}, {1, 1}, {{{100}, 0, 2}}};
   const CutChoice choice = choose_cuts(layers, 12, 0);
-  ASSERT_EQ(choice.ways.size(), 1U);
-  EXPECT_EQ(choice.ways[0].cuts, Cuts{});
-  EXPECT_EQ(choice.ways[0].carry, Bytes{0});
-  EXPECT_EQ(choose_cuts({}, 0, 0).ways.size(), 1U) << "no layers";
+  ASSERT_EQ(choice.segmentations.size(), 1U);
+  EXPECT_EQ(choice.segmentations[0].cuts, Cuts{});
+  EXPECT_EQ(choice.segmentations[0].carry, Bytes{0});
+  EXPECT_EQ(choose_cuts({}, 0, 0).segmentations.size(), 1U) << "no layers";
 }
 
 /// With a cubic search of all segments this would take minutes.
@@ -206,11 +206,11 @@ TEST(SegmentCuts, ScaleToThousandsOfLayers) {
     layers.tensors.push_back({{static_cast<std::uint64_t>(draw(random, 1, 100))}, layer, layer + 1});
   }
   const Nanos all = sum_of(layers.times);
-  EXPECT_EQ(choose_cuts(layers, all, 0).ways.front().cuts, Cuts{});
-  EXPECT_EQ(choose_cuts(layers, all / 2 + 1000, 0).ways.front().cuts.size(), 1U);
+  EXPECT_EQ(choose_cuts(layers, all, 0).segmentations.front().cuts, Cuts{});
+  EXPECT_EQ(choose_cuts(layers, all / 2 + 1000, 0).segmentations.front().cuts.size(), 1U);
   layers.times[1500] = all;
   EXPECT_EQ(choose_cuts(layers, all - 1, 0).too_long, std::vector<std::uint32_t>{1500});
-  EXPECT_EQ(cut_into(layers, 3, 0).ways.front().cuts.size(), 2U);
+  EXPECT_EQ(cut_into(layers, 3, 0).segmentations.front().cuts.size(), 2U);
 }
 
 TEST(SegmentCuts, ReportLayersThatAreTooLong) {
@@ -232,7 +232,7 @@ TEST(SegmentCuts, ReportExactlyLayersThatFitIntoNoSegment) {
     const Layers layers = network(random, static_cast<std::size_t>(draw(random, 1, 7)));
     const Nanos tolerance = draw(random, 3, 12);
     const CutChoice choice = choose_cuts(layers, tolerance, 0);
-    if (!choice.ways.empty()) continue;
+    if (!choice.segmentations.empty()) continue;
     std::vector<bool> held(layers.times.size());
     for (const Cuts& cuts : all_cuts(layers)) {
       const std::vector<Nanos> segments = segments_of(layers, cuts);
@@ -266,10 +266,10 @@ TEST(SegmentCuts, MinimiseLongestRunForGivenNumberOfSegments) {
         at->second = std::min(at->second, carry);
       }
     const CutChoice choice = cut_into(layers, segments, launch_ahead);
-    ASSERT_FALSE(choice.ways.empty());
-    ASSERT_EQ(choice.ways.front().cuts.size(), least.begin()->first);
-    ASSERT_EQ(choice.ways.back().carry, std::ranges::min(least | std::views::values));
-    for (const Segmentation& way : choice.ways) {
+    ASSERT_FALSE(choice.segmentations.empty());
+    ASSERT_EQ(choice.segmentations.front().cuts.size(), least.begin()->first);
+    ASSERT_EQ(choice.segmentations.back().carry, std::ranges::min(least | std::views::values));
+    for (const Segmentation& way : choice.segmentations) {
       ASSERT_EQ(run_of(layers, way.cuts, launch_ahead), shortest);
       ASSERT_EQ(way.carry, least.at(way.cuts.size()));
     }
@@ -365,12 +365,12 @@ TEST(SegmentCuts, AdmitTaskSetWheneverAnyCutsDo) {
     const auto found = cut_set(
         problem.tasks, [&](SetSegments segments) { return tolerance_of(problem.timings, segments); }, launch_ahead);
     std::vector<std::vector<Nanos>> segments, none;
-    for (std::size_t i = 0; i < found.size() && !found[i].ways.empty(); ++i)
-      segments.push_back(segments_of(problem.tasks[i], found[i].ways.front().cuts));
+    for (std::size_t i = 0; i < found.size() && !found[i].segmentations.empty(); ++i)
+      segments.push_back(segments_of(problem.tasks[i], found[i].segmentations.front().cuts));
     const bool proved = segments.size() == problem.tasks.size() && admitted(problem.timings, segments, launch_ahead);
     ASSERT_EQ(proved, any_cuts_are_admitted(problem, launch_ahead, none)) << "round " << round;
     (proved ? yes : no)++;
-    for (const CutChoice& choice : found) cut += proved && !choice.ways.front().cuts.empty();
+    for (const CutChoice& choice : found) cut += proved && !choice.segmentations.front().cuts.empty();
   }
   EXPECT_GT(yes, 200U);
   EXPECT_GT(no, 200U);

@@ -132,7 +132,7 @@ std::optional<Case> any_case(std::mt19937_64& random, std::uint32_t launch_ahead
   add("middle", Duration(draw(random, 100'000'000, 400'000'000)), Duration(draw(random, 2, 40) * 1'000'000), 12);
   add("slow", Duration(draw(random, 300'000'000, 900'000'000)), Duration(draw(random, 50, 200) * 1'200'000), 40);
   if (draw(random, 0, 1) == 0) layered[1].device_class = 1, layered[2].device_class = 2;
-  if (draw(random, 0, 1) == 0) layered[2].given = cut_into(layered[2].layers, 40, launch_ahead).ways.front();
+  if (draw(random, 0, 1) == 0) layered[2].given = cut_into(layered[2].layers, 40, launch_ahead).segmentations.front();
   tasks.executive.order = draw(random, 0, 1) == 0 ? Order::edf : Order::static_priority;
   tasks.device.launch_ahead = launch_ahead;
   Board board = test::board_of();

@@ -75,7 +75,7 @@ TEST(SegmentSearch, KeepsGivenClassesAndSegments) {
     LayeredSet set = mixed_rates(random, 2, 0.2);
     const std::size_t last = set.tasks.size() - 1;
     set.tasks[last].device_class = 2;
-    set.tasks[last].given = cut_into(set.tasks[last].layers, 3, 0).ways.front();
+    set.tasks[last].given = cut_into(set.tasks[last].layers, 3, 0).segmentations.front();
     const auto found = search_preemption(set, Order::edf);
     if (!found) continue;
     EXPECT_EQ(found->preemption.classes[last], 2u);

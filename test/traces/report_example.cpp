@@ -247,10 +247,10 @@ class Run {
       measure->bound = 310ms;
     }
     chain.reaction.limit = 500ms;
-    chain.worst = ChainWay{.event = origin,
-                           .reaction = 300ms,
-                           .steps = {job(0, 1, 0ms, 100ms, 140ms), job(1, 1, 140ms, 250ms, 300ms)},
-                           .blame = "110 ms of 300 ms until job 1 of rear was released"};
+    chain.worst = ChainPath{.event = origin,
+                            .reaction = 300ms,
+                            .steps = {job(0, 1, 0ms, 100ms, 140ms), job(1, 1, 140ms, 250ms, 300ms)},
+                            .blame = "110 ms of 300 ms until job 1 of rear was released"};
     return chain;
   }
 

@@ -244,7 +244,7 @@ struct ChainStep {
 
 /// The path of one reaction through a chain. The reaction is the sum of two times over all jobs of the path: the wait
 /// for the job's release, and the time from that release to the job's output.
-struct ChainWay {
+struct ChainPath {
   Instant event{};
   Duration reaction{0};
   std::vector<ChainStep> steps; // in the order of the data
@@ -267,11 +267,11 @@ struct ChainDivision {
 struct ChainAnalysis {
   ChainSetup setup;
   ChainMeasure reaction, age, reduced_age;
-  std::optional<ChainWay> worst; // the longest reaction
-  ChainDivision all;             // the division of all reactions
-  ChainDivision longest;         // the division of the longest 1 % of the reactions, at most 4096 reactions
-  std::string advice;            // how to shorten reactions most; empty if data do not wait for releases
-  std::string invalid;           // not empty: the reason why no figure of the chain is reliable
+  std::optional<ChainPath> worst; // the longest reaction
+  ChainDivision all;              // the division of all reactions
+  ChainDivision longest;          // the division of the longest 1 % of the reactions, at most 4096 reactions
+  std::string advice;             // how to shorten reactions most; empty if data do not wait for releases
+  std::string invalid;            // not empty: the reason why no figure of the chain is reliable
 };
 
 /// A core, the device's compute engine, or a copy engine.

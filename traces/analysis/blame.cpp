@@ -121,12 +121,12 @@ void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks) {
   job.blame += worded(job.preemptions, tasks);
 }
 
-void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks) {
+void explain(ChainPath& path, const std::vector<TaskStatistics>& tasks) {
   Piece longest;
-  for (const ChainStep& step : way.steps)
+  for (const ChainStep& step : path.steps)
     for (Piece& piece : pieces_of(step, tasks))
       if (piece.time > longest.time) longest = std::move(piece);
-  way.blame = readable(longest.time) + " of " + readable(way.reaction) + " " + longest.what;
+  path.blame = readable(longest.time) + " of " + readable(path.reaction) + " " + longest.what;
 }
 
 std::string advice(const ChainAnalysis& chain, const std::vector<TaskStatistics>& tasks) {

@@ -11,8 +11,8 @@ namespace rtexec::traces {
 /// Orders the job's shares by their excess over `usual`, and sets `job.blame`, one line with the reason. `tasks` must
 /// contain the tasks of all jobs that the shares name.
 void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks);
-/// Sets `way.blame`, one line that names the longest piece of the reaction's path and its cause.
-void explain(ChainWay& way, const std::vector<TaskStatistics>& tasks);
+/// Sets `path.blame`, one line that names the longest piece of the reaction's path and its cause.
+void explain(ChainPath& path, const std::vector<TaskStatistics>& tasks);
 /// Returns a text that names the task whose release the chain's data awaited longest, and says how to shorten that
 /// wait. Requires `chain.all`, the division of the reactions. Returns an empty text if the wait was less than a
 /// twentieth of the mean reaction.

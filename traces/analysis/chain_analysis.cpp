@@ -117,7 +117,7 @@ bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep
 }
 
 void ChainFollower::keep_way(Instant event, const ChainStep& last) {
-  worst_ = ChainWay{.event = event, .reaction = last.output - event, .steps = {}, .blame = {}};
+  worst_ = ChainPath{.event = event, .reaction = last.output - event, .steps = {}, .blame = {}};
   Instant there = event;
   for (const ChainStep* step : way_) {
     worst_->steps.push_back(*step);

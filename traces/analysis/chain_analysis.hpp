@@ -77,7 +77,7 @@ class ChainFollower {
   policies::ChainEnd end_;
   std::uint64_t answered_ = 0; // number of the first task's job whose data the last output of the chain contains
   Measure reaction_, age_, reduced_age_;
-  std::optional<ChainWay> worst_;
+  std::optional<ChainPath> worst_;
   /// The division of one reaction: for each task the wait for its release, and the time from release to output.
   struct Divided {
     Duration reaction{0};

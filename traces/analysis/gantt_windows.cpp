@@ -21,11 +21,11 @@ Window around(const JobBreakdown& job, const Analysis& analysis) {
 
 /// Returns a window around the longest reaction, with a tenth of the reaction's length on either side.
 Window around(const ChainAnalysis& chain, const Analysis& analysis) {
-  const ChainWay& way = *chain.worst;
-  const Duration margin = way.reaction / 10;
+  const ChainPath& path = *chain.worst;
+  const Duration margin = path.reaction / 10;
   return {.title = "the longest reaction of " + chain.setup.name,
-          .from = std::max(analysis.from, way.event - margin),
-          .to = std::min(analysis.to, way.event + way.reaction + margin),
+          .from = std::max(analysis.from, path.event - margin),
+          .to = std::min(analysis.to, path.event + path.reaction + margin),
           .job = {}};
 }
 

@@ -296,11 +296,11 @@ json to_json(const ChainStep& step, const Analysis& analysis) {
           {"shares", shares(step.shares)}};
 }
 
-json to_json(const ChainWay& way, const Analysis& analysis) {
-  return {{"event_ns", (way.event - analysis.from).count()},
-          {"reaction_ns", way.reaction.count()},
-          {"steps", list(way.steps, [&](const ChainStep& step) { return to_json(step, analysis); })},
-          {"blame", nullable(way.blame)}};
+json to_json(const ChainPath& path, const Analysis& analysis) {
+  return {{"event_ns", (path.event - analysis.from).count()},
+          {"reaction_ns", path.reaction.count()},
+          {"steps", list(path.steps, [&](const ChainStep& step) { return to_json(step, analysis); })},
+          {"blame", nullable(path.blame)}};
 }
 
 json to_json(const ChainDivision& division, const ChainSetup& chain, const Analysis& analysis) {

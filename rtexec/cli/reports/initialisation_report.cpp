@@ -85,10 +85,10 @@ std::string initialisation_csv(const InitialisationSource& source, const Initial
   for (const auto& result : found.results)
     for (const auto& size : result.sizes)
       for (const auto& row : size.rows) {
-        const auto add = [&](const char* way, unsigned tiles, bool best, Duration time) {
+        const auto add = [&](const char* method, unsigned tiles, bool best, Duration time) {
           text += source.name + "," + result.workload + "," + std::to_string(size.size.count) + "," +
-                  std::string(name_of(row.start)) + "," + way + "," + std::to_string(tiles) + "," + (best ? "1" : "0") +
-                  "," + std::to_string(time.count()) + "\n";
+                  std::string(name_of(row.start)) + "," + method + "," + std::to_string(tiles) + "," +
+                  (best ? "1" : "0") + "," + std::to_string(time.count()) + "\n";
         };
         add("host", 0, false, row.host);
         add("faults", 0, false, row.faults);

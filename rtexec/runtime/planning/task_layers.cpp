@@ -89,7 +89,8 @@ TaskLayers task_layers(const Task& task, const Workload& workload, const Profile
   if (may_stream && workload.memory().constant > chunk)
     result.layered.reads = in_chunks(ranges, result.last_layer, workload.memory().constant, chunk);
   result.layered.streams = task.constants == Constants::streamed;
-  if (task.segments) result.layered.given = policies::cut_into(layers, *task.segments, launch_ahead).ways.front();
+  if (task.segments)
+    result.layered.given = policies::cut_into(layers, *task.segments, launch_ahead).segmentations.front();
   return result;
 }
 

@@ -37,21 +37,21 @@ constexpr SizeRange on_gpu[] = {
 };
 
 /// A case to measure: a memory policy, with or without prefetch.
-struct Way {
+struct PolicyCase {
   MemoryPolicy policy = MemoryPolicy::device;
   bool prefetch = true;
 };
 
 /// Returns the cases to measure for each task. Policy D (device memory, with copies) comes first, because the kernels'
 /// times are measured under policy D.
-std::vector<Way> ways_of(hal::Device& device, std::span<const MemoryPolicy> policies) {
+std::vector<PolicyCase> cases_of(hal::Device& device, std::span<const MemoryPolicy> policies) {
   const auto* const gpu = hal::CudaDevice::find(device);
-  std::vector<Way> ways{{MemoryPolicy::device}};
+  std::vector<PolicyCase> cases{{MemoryPolicy::device}};
   for (const MemoryPolicy policy : {MemoryPolicy::managed, MemoryPolicy::host})
-    if (std::ranges::find(policies, policy) != policies.end()) ways.push_back({policy});
-  if (gpu != nullptr && gpu->can_prefetch() && ways.size() > 1 && ways[1].policy == MemoryPolicy::managed)
-    ways.push_back({MemoryPolicy::managed, false});
-  return ways;
+    if (std::ranges::find(policies, policy) != policies.end()) cases.push_back({policy});
+  if (gpu != nullptr && gpu->can_prefetch() && cases.size() > 1 && cases[1].policy == MemoryPolicy::managed)
+    cases.push_back({MemoryPolicy::managed, false});
+  return cases;
 }
 
 struct Times {
@@ -61,41 +61,41 @@ struct Times {
 class Measurement {
  public:
   Measurement(hal::Device& device, std::span<const MemoryPolicy> policies, const MemoryCalibrationOptions& options)
-      : device_(device), options_(options), ways_(ways_of(device, policies)) {}
+      : device_(device), options_(options), cases_(cases_of(device, policies)) {}
 
-  [[nodiscard]] std::size_t ways() const { return ways_.size(); }
+  [[nodiscard]] std::size_t cases() const { return cases_.size(); }
 
   void measure(WorkloadKind kind, unsigned size) {
     std::optional<Times> copied;
-    for (const Way& way : ways_) {
-      const auto times = measure(kind, size, way);
-      if (way.policy == MemoryPolicy::device) copied = times;
+    for (const PolicyCase& each : cases_) {
+      const auto times = measure(kind, size, each);
+      if (each.policy == MemoryPolicy::device) copied = times;
       if (!times || !copied) continue;
       MeasuredTask task{.kind = kind,
                         .size = size,
-                        .policy = way.policy,
-                        .prefetch = way.prefetch,
+                        .policy = each.policy,
+                        .prefetch = each.prefetch,
                         .traffic = traffic_of(kind, size),
                         .execution = copied->kernels,
                         .job = times->job};
-      task.traffic.prefetch = way.prefetch;
-      if (!way.prefetch) task.job += std::max(times->after - copied->after, Duration{0});
+      task.traffic.prefetch = each.prefetch;
+      if (!each.prefetch) task.job += std::max(times->after - copied->after, Duration{0});
       tasks_.push_back(std::move(task));
     }
   }
   [[nodiscard]] std::vector<MeasuredTask> take() { return std::move(tasks_); }
 
  private:
-  /// Measures a task in the case `way`. Returns nullopt if the device does not have enough memory.
-  std::optional<Times> measure(WorkloadKind kind, unsigned size, const Way& way) {
+  /// Measures a task in the case `each`. Returns nullopt if the device does not have enough memory.
+  std::optional<Times> measure(WorkloadKind kind, unsigned size, const PolicyCase& each) {
     auto workload = must(KernelWorkload::make(
-        {.kind = kind, .size = size, .policy = way.policy, .prefetch = way.prefetch}, device_.kind()));
+        {.kind = kind, .size = size, .policy = each.policy, .prefetch = each.prefetch}, device_.kind()));
     const auto bound = workload->bind(device_, {});
     if (!bound && bound.error().code == Errc::out_of_memory) return std::nullopt;
     if (!bound) throw Failed{bound.error()};
     Times least{.job = Duration::max(), .after = Duration::max(), .kernels = Duration::max()};
     for (unsigned i = 0; i <= options_.jobs; ++i) { // job 0 warms up and does not count
-      const Times times = run(*workload, i, way.policy);
+      const Times times = run(*workload, i, each.policy);
       if (i == 0) continue;
       least.job = std::min(least.job, times.job);
       least.after = std::min(least.after, times.after);
@@ -133,7 +133,7 @@ class Measurement {
 
   hal::Device& device_;
   MemoryCalibrationOptions options_;
-  std::vector<Way> ways_;
+  std::vector<PolicyCase> cases_;
   std::vector<MeasuredTask> tasks_;
 };
 

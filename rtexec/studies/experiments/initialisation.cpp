@@ -69,7 +69,7 @@ class Measuring {
   std::optional<InitialisationTimeline> timeline(const std::string& workload, Bytes size) {
     go_on();
     auto tiles = must(platform_.timeline(
-        {.workload = workload, .size = size, .way = InitialisationWay::tiles, .tiles = study_.timeline_tiles}));
+        {.workload = workload, .size = size, .method = InitialisationMethod::tiles, .tiles = study_.timeline_tiles}));
     if (tiles.empty()) return std::nullopt;
     return InitialisationTimeline{workload, size, std::move(tiles)};
   }
@@ -90,7 +90,7 @@ class Measuring {
       if (wanted.kernel)
         std::tie(measured.kernel_unified, measured.kernel_enhanced) = std::tie(by_host.kernel, behind_tiles);
       wanted.kernel = false;
-      wanted.way = InitialisationWay::faults;
+      wanted.method = InitialisationMethod::faults;
       row.faults = median(wanted).initialisation;
       measured.rows.push_back(std::move(row));
     }
@@ -99,7 +99,7 @@ class Measuring {
 
   /// Measures the initialisation with each number of tiles. Returns the kernel's time after the fastest initialisation.
   Duration in_tiles(InitialisationCase wanted, InitialisationRow& row) {
-    wanted.way = InitialisationWay::tiles;
+    wanted.method = InitialisationMethod::tiles;
     Duration kernel{0};
     for (const unsigned count : counts_of(study_)) {
       wanted.tiles = count;
@@ -115,7 +115,7 @@ class Measuring {
   tasks::InitialisationTimes compare(const std::string& workload, Bytes size) {
     InitialisationCase wanted{.workload = workload, .size = size};
     const Duration host = median(wanted).initialisation;
-    wanted.way = InitialisationWay::tiles;
+    wanted.method = InitialisationMethod::tiles;
     return {size, host, median(wanted).initialisation};
   }
 

@@ -26,7 +26,7 @@ enum class PageStart {
 };
 [[nodiscard]] std::string_view name_of(PageStart start);
 
-enum class InitialisationWay {
+enum class InitialisationMethod {
   host,   // the host initialises all arrays
   faults, // a GPU kernel initialises the arrays; its page faults move the pages to the GPU
   tiles,  // the GPU kernel initialises tile i while tile i + 1 is prefetched
@@ -36,7 +36,7 @@ struct InitialisationCase {
   std::string workload;
   Bytes size; // the total size of the input arrays, which are initialised
   PageStart start = PageStart::on_host;
-  InitialisationWay way = InitialisationWay::host;
+  InitialisationMethod method = InitialisationMethod::host;
   unsigned tiles = 1;  // the number of tiles of each array that can be divided
   bool kernel = false; // true to run the workload's kernels, too; only with pages on the host
 };

@@ -129,11 +129,11 @@ class MachinePlatform final : public InitialisationPlatform {
 
   static Tiling tiling(Bytes size, const InitialisationCase& wanted) {
     return {.tile = Bytes{(size.count + wanted.tiles - 1) / wanted.tiles},
-            .prefetch = wanted.way == InitialisationWay::tiles};
+            .prefetch = wanted.method == InitialisationMethod::tiles};
   }
 
   void fill(const Buffer& buffer, std::size_t index, const InitialisationCase& wanted) {
-    if (wanted.way == InitialisationWay::host) Initialiser::fill_on_host(buffer, contents(index));
+    if (wanted.method == InitialisationMethod::host) Initialiser::fill_on_host(buffer, contents(index));
     else must(initialiser_.fill_on_gpu(buffer, contents(index), tiling(buffer.size, wanted)));
   }
 

@@ -69,7 +69,7 @@ class ModelledPlatform final : public InitialisationPlatform {
     const auto bytes = static_cast<double>(wanted.size.count);
     const ModelledWorkload& workload = of(wanted.workload);
     const double kernel = kernel_share * board_.host_ns * bytes;
-    const bool mapped = wanted.way != InitialisationWay::host;
+    const bool mapped = wanted.method != InitialisationMethod::host;
     return InitialisationMeasure{initialisation(workload, wanted),
                                  nanoseconds(mapped ? kernel : kernel / (1 - workload.kernel_reduction))};
   }
@@ -85,9 +85,9 @@ class ModelledPlatform final : public InitialisationPlatform {
 
   Duration initialisation(const ModelledWorkload& workload, const InitialisationCase& wanted) const {
     const auto bytes = static_cast<double>(wanted.size.count);
-    if (wanted.way == InitialisationWay::host) return nanoseconds(board_.host_ns * bytes);
+    if (wanted.method == InitialisationMethod::host) return nanoseconds(board_.host_ns * bytes);
     const double each = each_ns(workload);
-    if (wanted.way == InitialisationWay::faults) return nanoseconds(fixed_ns(workload) + 2 * each * bytes);
+    if (wanted.method == InitialisationMethod::faults) return nanoseconds(fixed_ns(workload) + 2 * each * bytes);
     return nanoseconds(fixed_ns(workload)) + tiles(workload, wanted).back().make_end;
   }
 

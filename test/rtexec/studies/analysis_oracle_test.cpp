@@ -505,16 +505,16 @@ class ChainOracle {
     }
     std::optional<Way> before;
     for (const Job& last : jobs_.back()) {
-      const auto way = way_to(last, jobs_.size() - 1);
-      if (!way) continue;
+      const auto method = way_to(last, jobs_.size() - 1);
+      if (!method) continue;
       const Instant appears = last.write;
-      reduced_ages.push_back(appears - way->front().read);
+      reduced_ages.push_back(appears - method->front().read);
       if (before) ages.push_back(appears - before->front().read);
-      if (before && before->front().id != way->front().id) {
-        const Instant event = chain.triggered ? way->front().nominal : before->front().read;
-        reactions.emplace_back(appears - event, way_from(chain.triggered ? way->front() : next(before->front())));
+      if (before && before->front().id != method->front().id) {
+        const Instant event = chain.triggered ? method->front().nominal : before->front().read;
+        reactions.emplace_back(appears - event, way_from(chain.triggered ? method->front() : next(before->front())));
       }
-      before = way;
+      before = method;
     }
   }
 
@@ -527,7 +527,7 @@ class ChainOracle {
     std::optional<Way> newest;
     for (const Job& source : jobs_[place - 1]) {
       if (source.write > job.read) continue;
-      if (auto way = way_to(source, place - 1)) newest = std::move(way);
+      if (auto method = way_to(source, place - 1)) newest = std::move(method);
     }
     if (newest) newest->push_back(job);
     return newest;
@@ -538,10 +538,11 @@ class ChainOracle {
   }
 
   [[nodiscard]] Way way_from(const Job& first) const {
-    Way way{first};
+    Way method{first};
     for (std::size_t place = 1; place < jobs_.size(); ++place)
-      way.push_back(*std::ranges::find_if(jobs_[place], [&](const Job& job) { return job.read >= way.back().write; }));
-    return way;
+      method.push_back(
+          *std::ranges::find_if(jobs_[place], [&](const Job& job) { return job.read >= method.back().write; }));
+    return method;
   }
 
   std::vector<std::vector<Job>> jobs_; // by place, in order
@@ -560,7 +561,7 @@ Duration sum_of(const std::vector<Share>& shares) {
 }
 
 /// Checks that every instant of the way is reported once.
-void expect_way(const ChainWay& found, const std::pair<Duration, ChainOracle::Way>& expected) {
+void expect_way(const ChainPath& found, const std::pair<Duration, ChainOracle::Way>& expected) {
   EXPECT_EQ(found.reaction, expected.first);
   EXPECT_NE(found.blame, "");
   ASSERT_EQ(found.steps.size(), expected.second.size());
@@ -589,10 +590,10 @@ void expect_divisions(const ChainAnalysis& found, std::vector<std::pair<Duration
   ASSERT_EQ(found.longest.reactions, (reactions.size() + 99) / 100);
   if (reactions.empty()) return;
   std::vector<ChainPart> sums(found.setup.places.size());
-  for (const auto& [time, way] : reactions) {
-    Instant there = way.back().write - time;
-    for (std::size_t place = 0; place < way.size(); ++place) {
-      const ChainOracle::Job& job = way[place];
+  for (const auto& [time, method] : reactions) {
+    Instant there = method.back().write - time;
+    for (std::size_t place = 0; place < method.size(); ++place) {
+      const ChainOracle::Job& job = method[place];
       const Instant released = std::clamp(job.nominal, there, std::max(job.read, there));
       sums[place].waits += released - there;
       sums[place].takes += job.write - released;
@@ -620,7 +621,7 @@ void expect_chains(const Truth& truth, const Analysis& analysis) {
     SCOPED_TRACE(found.setup.name + " " + std::string(name(found.setup.communicate)));
     const ChainOracle oracle(truth, found.setup);
     std::vector<Duration> reactions;
-    for (const auto& [time, way] : oracle.reactions) reactions.push_back(time);
+    for (const auto& [time, method] : oracle.reactions) reactions.push_back(time);
     expect_measure(found.reaction, reactions, found.setup.reaction);
     expect_measure(found.age, oracle.ages, found.setup.age);
     expect_measure(found.reduced_age, oracle.reduced_ages, found.setup.reduced_age);

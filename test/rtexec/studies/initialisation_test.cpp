@@ -25,7 +25,7 @@ using tasks::initialise::TileTimes;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Way = InitialisationWay;
+using Way = InitialisationMethod;
 
 constexpr Bytes kibibytes(std::uint64_t count) { return {count << 10}; }
 const auto always = [] { return true; };
@@ -44,9 +44,9 @@ class PlainPlatform : public InitialisationPlatform {
     const auto bytes = static_cast<std::int64_t>(wanted.size.count);
     const std::int64_t off = wanted.tiles - std::int64_t{4};
     const Duration disturbed{++measured % 3 == 0 ? 1'000'000'000 : 0};
-    const Duration time{wanted.way == Way::host     ? bytes
-                        : wanted.way == Way::faults ? bytes / 2
-                                                    : 20'000 + 1000 * off * off};
+    const Duration time{wanted.method == Way::host     ? bytes
+                        : wanted.method == Way::faults ? bytes / 2
+                                                       : 20'000 + 1000 * off * off};
     return InitialisationMeasure{time + disturbed, wanted.kernel ? Duration(100 * wanted.tiles) : Duration(0)};
   }
   Result<std::vector<TileTimes>> timeline(const InitialisationCase& wanted) override {
@@ -288,9 +288,9 @@ TEST_F(OnGpu, InitialisationIsMeasuredEachWayFromHostPages) {
   EXPECT_THAT(done(wanted), ElementsAre("to host"));
   wanted.kernel = true;
   EXPECT_THAT(done(wanted), ElementsAre("to host", "benchmark_update")) << "the kernel faults";
-  wanted.way = Way::faults;
+  wanted.method = Way::faults;
   EXPECT_THAT(done(wanted), ElementsAre("to host", "benchmark_fill", "benchmark_update"));
-  wanted.way = Way::tiles;
+  wanted.method = Way::tiles;
   EXPECT_THAT(done(wanted), ElementsAre("to host", "to device 0", "benchmark_fill", "benchmark_update"));
   wanted.tiles = 2;
   EXPECT_THAT(done(wanted), ElementsAre("to host", "to device 0", "benchmark_fill", "to device 0", "benchmark_fill",
@@ -301,17 +301,17 @@ TEST_F(OnGpu, InitialisationIsMeasuredEachWayFromUntouchedPages) {
   EXPECT_THAT(platform_->starts(), ElementsAre(PageStart::untouched, PageStart::on_host));
   InitialisationCase wanted{.workload = "matrix-add", .size = kibibytes(256), .start = PageStart::untouched};
   EXPECT_THAT(done(wanted), ElementsAre());
-  wanted.way = Way::faults;
+  wanted.method = Way::faults;
   EXPECT_THAT(done(wanted), ElementsAre("benchmark_fill", "benchmark_fill")) << "a and b";
   const auto before = driver_.objects();
-  wanted.way = Way::tiles;
+  wanted.method = Way::tiles;
   EXPECT_THAT(done(wanted), ElementsAre("to device 0", "benchmark_fill", "to device 0", "benchmark_fill"));
   EXPECT_EQ(driver_.objects().buffers, before.buffers) << "given back";
 }
 
 TEST_F(OnGpu, InitialisationTimelineCoversEachTile) {
   const InitialisationCase wanted{
-      .workload = "needleman-wunsch", .size = kibibytes(1024), .way = Way::tiles, .tiles = 4};
+      .workload = "needleman-wunsch", .size = kibibytes(1024), .method = Way::tiles, .tiles = 4};
   const auto tiles = platform_->timeline(wanted);
   ASSERT_EQ(test::problem(tiles), "none");
   EXPECT_EQ(tiles->size(), 4U) << "of the table of scores";
@@ -325,7 +325,7 @@ TEST_F(OnGpu, InitialisationRefusesSizeAboveFreeMemory) {
 }
 
 TEST_F(OnGpu, InitialisationReportsFailedKernelLaunch) {
-  InitialisationCase wanted{.workload = "random-access", .size = kibibytes(128), .way = Way::tiles, .kernel = true};
+  InitialisationCase wanted{.workload = "random-access", .size = kibibytes(128), .method = Way::tiles, .kernel = true};
   (void)done(wanted);
   driver_.fail<&hal::cuda::Driver::graph_launch>(hal::cuda::Code::launch_failed);
   EXPECT_TRUE(test::fails(platform_->measure(wanted), Errc::device_fault, "kernels of random-access failed"));
