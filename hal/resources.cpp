@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <optional>
-#include <system_error>
 #include <unistd.h>
 
 namespace rtexec::hal {
@@ -15,9 +14,6 @@ Bytes page_size() {
   static const Bytes size{static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))};
   return size;
 }
-
-std::string errno_text(int error) { return std::generic_category().message(error); }
-
 namespace {
 
 /// Returns the limit of this process for `resource`, or nullopt if it is unknown or unlimited.
@@ -27,19 +23,11 @@ std::optional<std::uint64_t> limit_of(decltype(RLIMIT_AS) resource) {
   return limit.rlim_cur;
 }
 
-/// Returns the message for errno EMFILE.
-std::string too_many_files() {
-  const auto most = limit_of(RLIMIT_NOFILE);
-  return "The limit of this process is " + (most ? std::to_string(*most) : std::string("no more")) +
-         " open files: raise it with `ulimit -n`, or LimitNOFILE= of systemd.";
-}
-
 } // namespace
 
 Unexpected<Error> call_failed(std::string_view what, int error, std::string_view advice, Errc code) {
   std::string text = std::string(what) + " failed: " + errno_text(error);
-  if (error == EMFILE) text.append("\n").append(too_many_files());
-  else if (!advice.empty()) text.append("\n").append(advice);
+  if (error != EMFILE && !advice.empty()) text.append("\n").append(advice);
   return fail(code, std::move(text));
 }
 

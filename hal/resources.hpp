@@ -3,6 +3,7 @@
 
 #include <rtexec/result.hpp>
 #include <rtexec/units.hpp>
+#include "config/base/errno_text.hpp"
 #include "hal/system.hpp"
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 namespace rtexec::hal {
 
 [[nodiscard]] Bytes page_size();
-[[nodiscard]] std::string errno_text(int error);
+using config::errno_text;
 
 /// Returns the error "WHAT failed: REASON". If there is a remedy, it follows on a line of its own.
 [[nodiscard]] Unexpected<Error> call_failed(std::string_view what, int error, std::string_view advice = {},

@@ -1,18 +1,20 @@
 #include "config/base/files.hpp"
 
+#include "config/base/errno_text.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <system_error>
 #include <unistd.h>
 #include <utility>
 
 namespace rtexec {
-namespace {
 
-std::string error_text(int error) { return std::generic_category().message(error); }
+using config::errno_text;
+
+namespace {
 
 /// Returns a path by which the kernel finds the open file of a descriptor.
 std::string by_descriptor(const config::Descriptor& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
@@ -28,7 +30,7 @@ Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path) {
   if (!target) return Unexpected(target.error());
   if (target->found && !S_ISREG(target->found->st_mode)) return config::not_an_output(path, *target->found);
   AtomicFile file(std::move(*target));
-  if (const int error = file.open_temporary()) return cannot_write(path, error_text(error));
+  if (const int error = file.open_temporary()) return cannot_write(path, errno_text(error));
   return file;
 }
 
@@ -97,13 +99,13 @@ Result<> AtomicFile::put_in_place(bool durable) {
                                    (target_.path.parent_path() / temporary_).string());
   if (const int unsynced = durable ? sync_folder() : 0)
     return fail(Errc::refused, target_.path.string() + ": error: written, but its folder cannot be synced to disk: " +
-                                   error_text(unsynced));
+                                   errno_text(unsynced));
   return {};
 }
 
 Unexpected<Error> AtomicFile::failure(int error) const {
   return fail(Errc::refused, target_.path.string() + ": error: cannot write it" +
-                                 (target_.found ? ", the old file is unchanged: " : ": ") + error_text(error));
+                                 (target_.found ? ", the old file is unchanged: " : ": ") + errno_text(error));
 }
 
 namespace config {
@@ -120,13 +122,16 @@ bool has_come(int pipe) {
 } // namespace
 
 Result<std::string> read_file(const std::filesystem::path& file, std::size_t limit) {
-  const auto refuse = [&](const std::string& why) {
-    return fail(Errc::bad_input, file.string() + ": error: cannot read it: " + why);
+  const auto refuse = [&](const std::string& why, Errc code = Errc::bad_input) {
+    return fail(code, file.string() + ": error: cannot read it: " + why);
+  };
+  const auto failed = [&](int error) {
+    return refuse(errno_text(error), is_shortage(error) ? Errc::refused : Errc::bad_input);
   };
   const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat found {};
-  if (fd.get() < 0 || ::fstat(fd.get(), &found) != 0) return refuse(error_text(errno));
-  if (S_ISDIR(found.st_mode)) return refuse(error_text(EISDIR));
+  if (fd.get() < 0 || ::fstat(fd.get(), &found) != 0) return failed(errno);
+  if (S_ISDIR(found.st_mode)) return refuse(errno_text(EISDIR));
   const bool is_pipe = S_ISFIFO(found.st_mode);
   if (!is_pipe && !S_ISREG(found.st_mode)) return refuse("it must be a file or a pipe");
   const std::size_t announced = is_pipe ? 0 : static_cast<std::size_t>(found.st_size);
@@ -140,7 +145,7 @@ Result<std::string> read_file(const std::filesystem::path& file, std::size_t lim
     if (is_pipe && !has_come(fd.get())) return refuse("it is a pipe that delivers no data");
     const ssize_t n = ::read(fd.get(), content.data() + size, content.size() - size);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return refuse(error_text(errno));
+    if (n < 0) return failed(errno);
     size += static_cast<std::size_t>(n);
     if (n > 0) continue;
     content.resize(size);

@@ -1,5 +1,7 @@
 #include "config/base/output_path.hpp"
 
+#include "config/base/errno_text.hpp"
+
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -16,8 +18,6 @@ namespace rtexec::config {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string error_text(int error) { return std::generic_category().message(error); }
 
 Unexpected<Error> cannot(const fs::path& path, const char* what, const std::string& why) {
   return fail(Errc::refused, path.string() + ": error: cannot " + what + ": " + why);
@@ -51,7 +51,7 @@ class Walk {
     if (path.is_absolute() || folder_.get() < 0) {
       at_ = path.root_path();
       folder_ = Descriptor(::open(path.is_absolute() ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-      if (folder_.get() < 0) problem_ = error_text(errno);
+      if (folder_.get() < 0) problem_ = errno_text(errno);
     }
     std::vector<std::string> components;
     for (const fs::path& each : path.relative_path()) components.push_back(each.empty() ? "." : each.string());
@@ -65,10 +65,10 @@ class Walk {
     Descriptor opened = open(name, makes);
     struct stat status {};
     if (opened.get() < 0 && errno == ENOENT && last == Last::look) name_ = name;
-    else if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) problem_ = error_text(errno);
+    else if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) problem_ = errno_text(errno);
     else if (S_ISLNK(status.st_mode)) follow(opened, status, name);
     else if (last == Last::look) name_ = name, found_ = status;
-    else if (!S_ISDIR(status.st_mode)) problem_ = error_text(ENOTDIR);
+    else if (!S_ISDIR(status.st_mode)) problem_ = errno_text(ENOTDIR);
     else enter(std::move(opened), name);
   }
 
@@ -92,8 +92,8 @@ class Walk {
     if (!is_trusted(status))
       problem_ = (at_ / name).string() + " is a symbolic link of another user (" + std::to_string(status.st_uid) +
                  "): name the target file itself";
-    else if (++links_ > max_links) problem_ = error_text(ELOOP);
-    else if (size < 0) problem_ = error_text(errno);
+    else if (++links_ > max_links) problem_ = errno_text(ELOOP);
+    else if (size < 0) problem_ = errno_text(errno);
     else push(std::string_view(target.data(), static_cast<std::size_t>(size)));
   }
 
@@ -137,7 +137,7 @@ Result<Descriptor> open_output(const fs::path& path, int flags, mode_t mode) {
   Descriptor file(
       ::openat(place->folder.get(), place->name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode));
   struct stat found {};
-  if (file.get() < 0 || ::fstat(file.get(), &found) != 0) return cannot(path, "write it", error_text(errno));
+  if (file.get() < 0 || ::fstat(file.get(), &found) != 0) return cannot(path, "write it", errno_text(errno));
   if (!usable(found)) return not_an_output(path, found);
   return file;
 }

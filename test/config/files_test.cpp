@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -115,6 +116,21 @@ TEST(ReadFile, ReadsFromPipe) {
   EXPECT_EQ(config::read_file("/proc/self/fd/" + std::to_string(pipe[0]), 100).value(), "first second");
   writer.join();
   ::close(pipe[0]);
+}
+
+TEST(ReadFile, NamesLimitOfOpenFilesWhenItIsReached) {
+  const test::ScratchFolder folder;
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto read = config::read_file(folder / "set.toml", 10);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Errc::refused) << "the file may be right";
+  EXPECT_EQ(read.error().what, (folder / "set.toml").string() +
+                                   ": error: cannot read it: Too many open files\nThe limit of this process is 0 open "
+                                   "files: raise it with `ulimit -n`, or LimitNOFILE= of systemd.");
 }
 
 TEST(ReadFile, FailsOnPipeWithoutWriter) {

@@ -1,3 +1,4 @@
+#include "config/base/errno_text.hpp"
 #include "config/base/text.hpp"
 #include "hal/board/board_findings.hpp"
 #include "hal/core_claim.hpp"
@@ -46,8 +47,8 @@ class WorkFolder {
  public:
   explicit WorkFolder(const fs::path& parent) : path_((parent / "rtexec-bringup-XXXXXX").string()) {
     if (::mkdtemp(path_.data()) == nullptr)
-      give_up(Errc::refused, parent.string() + ": cannot create a folder in it: " +
-                                 std::generic_category().message(errno) + "\nName another one with --folder.");
+      give_up(Errc::refused, parent.string() + ": cannot create a folder in it: " + config::errno_text(errno) +
+                                 "\nName another one with --folder.");
   }
   ~WorkFolder() {
     std::error_code error;

@@ -1,5 +1,6 @@
 #include "rtexec/cli/command/results.hpp"
 
+#include "config/base/errno_text.hpp"
 #include "config/base/files.hpp"
 #include "config/base/must.hpp"
 #include "config/base/output_path.hpp"
@@ -23,9 +24,9 @@ ResultFolder::ResultFolder(const fs::path& folder) {
   const auto made = config::make_output_folder(folder);
   if (made && ::access(folder.c_str(), W_OK | X_OK) == 0) return;
   const Error problem =
-      made ? Error{Errc::refused,
-                   folder.string() + ": error: cannot write to this folder: " + std::generic_category().message(errno)}
-           : made.error();
+      made
+          ? Error{Errc::refused, folder.string() + ": error: cannot write to this folder: " + config::errno_text(errno)}
+          : made.error();
   remove_empty();
   give_up(problem.code, problem.what);
 }

@@ -1,5 +1,6 @@
 #include "rtexec/cli/options/output_file.hpp"
 
+#include "config/base/errno_text.hpp"
 #include "config/base/files.hpp"
 #include "config/base/output_path.hpp"
 
@@ -88,7 +89,7 @@ class OutputFile::Sink final : public std::streambuf {
 
   [[nodiscard]] Unexpected<Error> failure(int error) const {
     return fail(Errc::refused, (name_ == "-" ? "standard output" : name_.string()) +
-                                   ": error: cannot write it: " + std::generic_category().message(error));
+                                   ": error: cannot write it: " + config::errno_text(error));
   }
 
   bool drain() {

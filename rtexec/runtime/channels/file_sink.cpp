@@ -1,5 +1,6 @@
 #include "rtexec/runtime/channels/file_sink.hpp"
 
+#include "config/base/errno_text.hpp"
 #include "config/base/file_names.hpp"
 #include "config/base/files.hpp"
 #include "config/base/output_path.hpp"
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t max_kept = 8; // maximum number of jobs whose results wait to be written
 
 Unexpected<Error> io_error(const std::filesystem::path& file, int number) {
-  return fail(Errc::io_error, file.string() + ": " + std::generic_category().message(number));
+  return fail(Errc::io_error, file.string() + ": " + config::errno_text(number));
 }
 
 std::vector<std::string> file_names_of(const Workload& workload, const std::vector<std::size_t>& tensors) {

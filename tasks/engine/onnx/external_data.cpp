@@ -1,5 +1,6 @@
 #include "tasks/engine/onnx/external_data.hpp"
 
+#include "config/base/errno_text.hpp"
 #include "config/base/text.hpp"
 #include "tasks/engine/onnx/model_source.hpp"
 
@@ -20,8 +21,6 @@ namespace fs = std::filesystem;
 [[noreturn]] void unsupported(const std::string& why) { throw Refusal(Errc::unsupported, why); }
 
 constexpr std::size_t max_path = 1000; // maximum number of characters of a path in a message
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 std::optional<std::uint64_t> number(const ExternalData::Keys& keys, const std::string& key, const std::string& what) {
   const auto found = keys.find(key);
@@ -88,9 +87,9 @@ void ExternalData::open(const std::string& location, const std::string& what) {
   const auto in_file = what + " keeps its data in " + config::printable(file.string(), max_path) + ", which ";
   // With O_NONBLOCK, opening a pipe does not wait for its writer.
   fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  if (fd_ < 0) bad(in_file + "cannot be opened: " + reason(errno));
+  if (fd_ < 0) bad(in_file + "cannot be opened: " + config::errno_text(errno));
   struct stat status {};
-  if (::fstat(fd_, &status) != 0) bad(in_file + "cannot be examined: " + reason(errno));
+  if (::fstat(fd_, &status) != 0) bad(in_file + "cannot be examined: " + config::errno_text(errno));
   if (!S_ISREG(status.st_mode)) bad(in_file + "must be a regular file");
   size_ = static_cast<std::uint64_t>(status.st_size);
   location_ = location;
@@ -132,7 +131,7 @@ void ExternalData::read_piece(std::uint64_t at, const std::string& in_file) {
   for (std::size_t done = 0; done < piece_.size();) {
     const auto n = ::pread(fd_, piece_.data() + done, piece_.size() - done, static_cast<off_t>(at + done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) bad(in_file + "which cannot be read: " + reason(errno));
+    if (n < 0) bad(in_file + "which cannot be read: " + config::errno_text(errno));
     if (n == 0) bad(in_file + "which became shorter while it was read");
     done += static_cast<std::size_t>(n);
   }
