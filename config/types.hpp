@@ -82,7 +82,8 @@ template <std::integral T> [[nodiscard]] Type<T> integer(T least, T most) {
           .problem = [=](const T& n) { return detail::problem_of_range(least <= n && n <= most, min_text, max_text); }};
 }
 
-/// An enumeration, by its spellings. `all` may omit some spellings.
+/// Returns the type of a key whose value is one of the spellings in `all`. By default, `all` contains all spellings of
+/// Enum. A spelling that is not in `all` is refused.
 template <class Enum> [[nodiscard]] Type<Enum> one_of(std::span<const Spelling<Enum>> all = spellings<Enum>()) {
   std::vector<std::string_view> words;
   for (const Spelling<Enum>& known : all) words.push_back(known.text);
