@@ -496,8 +496,8 @@ Result<Plan> with_segments(Plan cores, const ResolvedSet& set, std::span<const M
               "not fit: give fewer segments or levels, or a larger [device] capacity");
 }
 
-/// Plans the set. While it is not proved, makes one more task stream (load its constants during executions), the task
-/// with the most constants first.
+/// Plans the set. Streaming means that a task's constants are loaded while jobs execute. As long as the plan is not
+/// proved, switches on streaming for one more task, in descending order of the size of constants.
 Result<Plan> with_more_streams(const Plan& cores, const ResolvedSet& set, std::span<const MemoryDemand> memory,
                                std::span<const LayeredTask> layered) {
   auto plan = with_segments(cores, set, memory, layered, PreemptionTrial::Goal::closest);

@@ -36,10 +36,10 @@ class ResidentAdmission {
   /// parallel to the tasks.
   [[nodiscard]] std::optional<Nanos> slack(std::span<const Wcet> wcets);
 
-  /// True if bound(), glance() and surely_proves() are available. They are not available if slack() is monotone, that
-  /// is, if shorter times never give less slack. Then slack() of the shortest times of a range is an upper bound for
-  /// the range. Under SCHED_DEADLINE, and if priorities are searched, slack() is monotone in nearly all cases and is
-  /// assumed to be so.
+  /// True if bound(), glance() and surely_proves() may be called. If slack() is monotone (shorter times never give less
+  /// slack), the result is false, because these functions are not needed: slack() of the shortest times of a range is
+  /// an upper bound for the range. Under SCHED_DEADLINE, and if priorities are searched, slack() is monotone in nearly
+  /// all cases and is assumed to be so.
   [[nodiscard]] bool has_bounds() const;
 
   /// Returns the number of alternatives. Alternatives are numbered from 0.

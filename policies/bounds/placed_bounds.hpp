@@ -39,9 +39,9 @@ class PlacedBounds {
   /// Returns nullopt if the set is proved neither with these lengths nor with longer parts.
   [[nodiscard]] std::optional<Nanos> most();
 
-  /// Returns an upper bound on the slack faster than most(). It examines only the instants and responses that were
-  /// tightest in earlier calls, so its bound may be larger than that of most(). `needed`: the search may stop when the
-  /// bound falls below this value.
+  /// Returns an upper bound on the slack, and takes less time than `most()`. The function examines only the instants
+  /// and responses that were tightest in earlier calls, so its bound may be larger than the bound of `most()`.
+  /// `needed`: the search may stop when the bound falls below this value.
   [[nodiscard]] std::optional<Nanos> glance(Nanos needed);
 
   /// True if the set is known to be proved with the lengths of set_parts(). Then it is also proved with all shorter

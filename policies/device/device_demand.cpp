@@ -3,8 +3,9 @@
 namespace rtexec::policies {
 namespace {
 
-/// After each `timeout` steps, the search of analyse_demand() also examines the next relative deadline, earlier than
-/// its order requires.
+/// The search of analyse_demand() examines instants in descending order. After each `timeout` steps, it also examines
+/// the largest relative deadline that is not above the present instant. A small slack at that deadline makes the next
+/// steps longer.
 constexpr int timeout = 16;
 
 /// An upper limit: every sum of demand is below this value.
@@ -288,8 +289,9 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
   if (highest >= unbounded) return analysis;
 
   // Let s be the smallest slack found so far, and h' the maximum of h (the bound on the work in an interval) up to t.
-  // Then the slack is at least s for all instants from h' + s up to t, so the search continues below h' + s. If the
-  // search advances slowly, it also examines the next relative deadline, earlier than its order requires.
+  // Then the slack is at least s for all instants from h' + s up to t, so the search continues below h' + s. After each
+  // `timeout` steps, the search also examines the largest relative deadline that is not above `instant`, although its
+  // descending order may reach that deadline much later.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;

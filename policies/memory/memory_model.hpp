@@ -22,9 +22,9 @@ namespace rtexec::policies {
 
 using rtexec::MemoryCosts; // the parameters of Table III
 
-/// A number of equal kernel launches. A *dirty* launch touches memory that the CPU wrote before it. An entry with no
-/// launches and one dirty launch describes memory that the CPU wrote once, before several kernels map it one after the
-/// other. Its `touched` is the size of all this memory.
+/// A number of equal kernel launches. A *dirty* launch touches memory that the CPU wrote before the launch. `launches`
+/// = 0 with `dirty` = 1 is a special case: the entry describes no kernel, but memory that the CPU wrote once, and that
+/// several kernels then map one after the other. In this case, `touched` is the size of all this memory.
 struct KernelTraffic {
   Bytes touched{0}; // S_i: the memory exchanged with the CPU that each launch touches
   Bytes written{0}; // the part of it that each launch writes
@@ -68,16 +68,16 @@ struct MemoryOverhead {
   friend bool operator==(const MemoryOverhead&, const MemoryOverhead&) = default;
 };
 
-/// Returns the overhead under policy D, M or H. The equations are those of the paper.
+/// Returns the overhead under policy D, M or H. The equations are those of Bateni et al. (see the file header).
 ///
 /// With unified memory: D by Eq. (2), M by Eqs. (3) to (5), H by Eqs. (6) to (8). Eq. (4) is applied to each launch:
 /// the flush after a launch takes the time to write back the bytes that the launch wrote, but at most the time of one
 /// whole flush.
 ///
-/// Behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches. They migrate by faults, or by
-/// one prefetch for each copy that D would make. `out` bytes migrate back in the same way. Under H, all memory that
-/// launches touch is read and written over the link. Accesses that the device's cache would serve under policy D also
-/// use the link.
+/// For a GPU behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches (launches that touch
+/// memory that the CPU wrote before). They migrate by faults, or by one prefetch for each copy that D would make. `out`
+/// bytes migrate back in the same way. Under H, all memory that launches touch is read and written over the link.
+/// Accesses that the device's cache would serve under policy D also use the link.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 
@@ -88,8 +88,8 @@ struct MemoryFootprint {
   [[nodiscard]] Bytes all() const { return device + host; }
 };
 
-/// Returns the footprint. The exchanged memory counts twice under policy D, and once under policies M and H (section
-/// II-B of the paper). Memory that only the device uses is added once.
+/// Returns the footprint. The exchanged memory counts twice under policy D, and once under policies M and H (Bateni et
+/// al., section II-B). Memory that only the device uses is added once.
 [[nodiscard]] MemoryFootprint memory_footprint(MemoryPolicy policy, const MemoryTraffic& traffic);
 
 // ---- the fit ----

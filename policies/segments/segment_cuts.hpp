@@ -53,7 +53,8 @@ struct Segmentation {
 /// Returns the costs of these cuts.
 [[nodiscard]] Segmentation segmentation_of(const Layers& layers, const Cuts& cuts);
 
-/// The best choices of cuts. For each of them, no other choice has both less overhead and less carry.
+/// The best choices of cuts. For each of them, no other choice has both a smaller overhead and a smaller carry
+/// (Segmentation::carry: the bytes that must be kept from one segment to the next).
 struct CutChoice {
   /// Sorted by rising overhead, then by rising number of cuts. The carry falls in this order. Empty: for every choice
   /// the longest run exceeds the tolerance.
