@@ -35,8 +35,8 @@ void add_row(Table& table, const std::string& who, const Edge<Factor>& wcet, con
              reason(period)});
 }
 
-/// Returns the last value with a proof, and the first value without a proof with the reason: "0.5 (not 0.499: task
-/// 'rear')".
+/// Returns a text with the limit of the proof: the last value that is proved, then the next value, which is not proved,
+/// and why it is not proved. Example: "0.5 (not 0.499: task 'rear')".
 template <class Value> std::string sentence(const Edge<Value>& edge) {
   if (!edge.proved) return "not even " + text(edge.not_proved) + ": " + edge.reason;
   return text(*edge.proved) +

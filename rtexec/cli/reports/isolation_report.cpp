@@ -29,7 +29,8 @@ void print_sweeps(std::ostream& out, const Isolation& isolation) {
   out << "\n\n";
 }
 
-/// Prints the results of one workload. The modes of limiting cores are side by side.
+/// Prints the results of one workload as a table. Each row is a bandwidth limit. Each element of `isolations`, one mode
+/// in which the cores' bandwidth is limited (such as "rtexec"), has a group of columns.
 void print_workload(std::ostream& out, std::span<const Isolation> isolations, std::size_t index) {
   const IsolationResult& first = isolations.front().results[index];
   const std::size_t most = first.rows.front().measures.size() - 1;

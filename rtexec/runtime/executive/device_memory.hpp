@@ -172,7 +172,7 @@ class DeviceMemory {
   std::vector<SlotPlace> places_;             // the swap slots of all tasks, task after task
   std::vector<std::size_t> first_;            // by task: the index of its first swap slot in `places_`
   std::vector<std::vector<SlotRange>> reads_; // by task
-  /// By frame: the index in `places_` of the slot for which the frame was last loaded.
+  /// By frame: the index in `places_` of the swap slot whose contents were last loaded into the frame.
   std::vector<std::optional<std::size_t>> holders_;
   std::vector<hal::Digest> digests_;    // digests of the stored copies; empty if they are not needed
   std::vector<char> torn_;              // by swap slot: not 0 if the last save of its stored copy failed

@@ -106,7 +106,8 @@ class ClientAdmission {
   [[nodiscard]] Admitted<> promise(ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const;
   /// True if the slots of all clients in `all` and `departed` fit into the device at once.
   [[nodiscard]] bool fit(const ClientsByPlace& all, const std::vector<AdmittedClient>& departed) const;
-  /// Returns the demand of the client that still counts after it leaves or declares itself.
+  /// Returns the part of the client's present demand that would still count until the next quiet instant if the client
+  /// left or sent a declaration now.
   [[nodiscard]] AdmittedClient departing(std::uint32_t place) const;
 
   AdmissionOptions options_;

@@ -67,7 +67,7 @@ std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::s
   if (handle == nullptr || properties == nullptr || properties->location.type != 1 ||
       properties->location.id != device_)
     return {};
-  // A program that tries fabric handles first uses other handles after this refusal.
+  // Some programs try fabric handles first, and use handles of another type after this refusal.
   if (properties->requested_handle_types == fabric_handle) return Code::not_supported;
   if (!is_plain(*properties)) return {};
   if (size == 0 || size % granularity_ != 0) return Code::invalid_value;

@@ -1,6 +1,6 @@
-// The exported functions. Each row of the table has a stub, which jumps to the row's target. Initially, the target is
-// the row's wrapper. In a process that takes no part, the wrapper replaces the target by the driver's own function, as
-// soon as the wrapper finds this function.
+// The exported functions. Each row of call_table.inc describes a function of the driver, and has a stub, which jumps to
+// the row's target. Initially, the target is the row's wrapper. In a process that takes no part, the wrapper replaces
+// the target by the driver's own function, as soon as the wrapper finds this function.
 #include "rtexec/sharing/preload/preloaded_library.hpp"
 #include "rtexec/sharing/preload/client_process.hpp"
 #include "rtexec/sharing/preload/proc_address.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using namespace abi;
 
-/// The address to which a row's stub jumps.
+/// The address to which the stub of the row `id` of call_table.inc jumps.
 template <Id id> struct Target;
 
 template <Id id, class Signature> struct Wrapper;

@@ -135,7 +135,8 @@ class Run {
     tick_ = now_ + time_of(run_.limit->period);
   }
 
-  /// Calls the regulator for core `i`, whose budget is used up. The core then gets more lines or stops.
+  /// Reports to the regulator that core `i` has moved all cache lines of its budget. Depending on the answer, the core
+  /// gets more lines, is held, or begins a new period, or all cores continue without a limit.
   void ask(std::size_t i) {
     using Kind = BandwidthRegulator::Answer::Kind;
     Core& core = cores_[i];
