@@ -37,8 +37,9 @@ struct CublasFunctions {
 
 class Cublas {
  public:
-  /// The size of the workspace of every measured product. NVIDIA recommends a larger workspace for its largest GPUs,
-  /// but that is not faster for a single image.
+  /// The size of the workspace with which the tuner measures and executes each matrix product of cuBLAS. NVIDIA
+  /// recommends a larger workspace for its largest GPUs, but the products of a single image are not faster with a
+  /// larger workspace.
   static constexpr std::size_t workspace_bytes = std::size_t{8} << 20;
 
   /// Opens this machine's cuBLAS, which will issue its work to `stream`. The device's context must be current. Returns

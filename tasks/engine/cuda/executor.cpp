@@ -16,7 +16,8 @@ namespace api = hal::cuda;
 // The first architecture on which a kernel can start before the previous kernel has ended.
 constexpr int first_to_overlap = 90;
 
-/// Returns the conversion that elements of `type` need. `type` is never float64, because lower() refuses it.
+/// Returns the element type that stage_input and stage_output kernels use for elements of `type` in the caller's
+/// memory. `type` is never float64, because lower() refuses it.
 Outside outside(ElementType type) {
   switch (type) {
   case ElementType::float32: return Outside::f32;

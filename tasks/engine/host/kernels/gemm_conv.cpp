@@ -153,8 +153,9 @@ class GemmConv final : public Step {
   [[nodiscard]] std::int64_t panel_floats() const {
     return (pixels_ + (channels_across_ ? tile_shape().rows : 0)) * depth_;
   }
-  /// Returns the number of floats of workspace after the panel. They hold one row of a panel and the excess that is
-  /// written after the row, or the sums of a strip of channels.
+  /// Returns the size, in floats, of the workspace behind the panel. If channels fill the columns of tiles, this
+  /// workspace holds the sums of a strip of channels. Otherwise it holds one row of a panel, and the floats that are
+  /// written beyond the end of the row, because only whole vectors are stored.
   [[nodiscard]] std::int64_t line_floats() const {
     return channels_across_ ? pixels_ * strip_ : std::max(pixels_ + lanes, tile_shape().rows * tile_shape().columns);
   }

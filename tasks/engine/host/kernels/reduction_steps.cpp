@@ -165,7 +165,9 @@ class LayerNormStep final : public Step {
     });
   }
 
-  /// Maximum of |mean| / deviation; above it, mean * factor loses too many digits.
+  /// Let factor be 1 / deviation. If |mean| * factor is less than this limit, normalise() computes x * factor - mean *
+  /// factor in one pass. Otherwise this difference would lose too many digits, and normalise() first subtracts the
+  /// mean.
   static constexpr float max_offset = 16;
 
   LayerNorm n_;
