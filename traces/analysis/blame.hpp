@@ -8,7 +8,8 @@
 
 namespace rtexec::traces {
 
-/// Orders the job's shares by their excess over `usual`, and sets `job.blame`, one line with the reason. `tasks` must
+/// Sets Share::usual of each share of the job's response time, and sorts the shares by the excess of their time over
+/// this value, the largest excess first. Sets `job.blame` to one line that says why the job took so long. `tasks` must
 /// contain the tasks of all jobs that the shares name.
 void explain(JobBreakdown& job, const std::vector<TaskStatistics>& tasks);
 /// Sets `path.blame`, one line that names the longest piece of the reaction's path and its cause.

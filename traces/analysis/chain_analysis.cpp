@@ -97,9 +97,11 @@ policies::ChainStamp ChainFollower::stamp_of(const ChainStep& first) const {
 
 /// Finds the path of the reaction to `event`, and stores it in `way_`. The path begins with the first job of the first
 /// task that wrote an output, among the jobs from number `first` on. Each next job of the path is the first job of the
-/// next task that could read the output of the previous job. If times count from sampling, the path begins instead with
-/// the first job whose input was sampled at the event or later. If the event came just after a sample, the path begins
-/// with the first job whose input was sampled after the event. Returns true if the path ends with `last`.
+/// next task that could read the output of the previous job. If times count from sampling (`from_sampling`), the path
+/// begins instead with a job of the first task whose input was sampled late enough. If events release the first task
+/// (`triggered`), this is the first job whose input was sampled at `event` or later. Otherwise `event` stands for the
+/// instant just after the sample at `event`, and the path begins with the first job whose input was sampled after
+/// `event`. Returns true if the path ends with `last`.
 bool ChainFollower::find_way(Instant event, std::uint64_t first, const ChainStep& last) {
   way_.clear();
   Instant there = event;

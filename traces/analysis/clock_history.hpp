@@ -16,10 +16,11 @@ class Clocks {
   /// Processes a core_clock or a device_clock record.
   void see(const Record& record);
 
-  /// A class of clocks that are treated as equal: all clocks within 50 MHz of one multiple of 100 MHz.
+  /// A class of clock frequencies that are treated as equal: all frequencies within 50 MHz of one multiple of 100 MHz.
   using Class = std::uint32_t;
   [[nodiscard]] static std::string name(Class clock); // "2.40 GHz"; for a device: "1.40 GHz, memory 2.60 GHz"
-  /// Returns the class of the last observed clock; nullopt if no clock was observed.
+  /// Returns the class of the last observed clock frequency of `core`, or nullopt if no frequency of this core was
+  /// observed.
   [[nodiscard]] std::optional<Class> of_core(unsigned core) const;
   [[nodiscard]] std::optional<Class> of_device() const;
 

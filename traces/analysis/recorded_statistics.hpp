@@ -67,9 +67,9 @@ class TaskStatistics {
     contradicted = device_failed = left_between = false;
   }
 
-  /// Returns the mean time per job of shares with the `cause` and `where` of `share`, over the jobs that kept their
-  /// deadline. If no job kept its deadline, returns the WCET of the CPU parts or of the device part for
-  /// Cause::execution, otherwise 0.
+  /// Considers the shares with the same `cause` and `where` as `share`. Returns their total time per job, as a mean
+  /// over the jobs that kept their deadline. If no job kept its deadline, the result depends on the cause. For
+  /// Cause::execution it is the WCET of the CPU parts or of the device part. For other causes it is 0.
   [[nodiscard]] Duration usual(const Share& share) const;
   [[nodiscard]] TaskAnalysis analysis(const PwcetOptions& options, Duration recorded) const;
   [[nodiscard]] const TaskSetup& setup() const { return setup_; }

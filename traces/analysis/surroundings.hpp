@@ -58,7 +58,7 @@ class Surroundings {
     std::uint64_t above_wcet = 0;
     DistributionBuilder times;
   };
-  /// The execution counts of one part of a task.
+  /// The executions of one part of a task, counted separately for each factor, and grouped by the value of the factor.
   struct PartAccount {
     std::array<std::vector<Group>, factors> groups;
     std::optional<Instant> last_end;
