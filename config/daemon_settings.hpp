@@ -16,7 +16,7 @@
 
 namespace rtexec::config {
 
-/// The way in which clients use physical chunks (memory of the device) one after another.
+/// The rule for physical chunks (memory of the device) that several clients need, one client after the other.
 enum class ChunkSharing {
   automatic, // shared if the driver can export them
   shared,    // allocated once and passed between clients: a client can read the data that another client left

@@ -32,13 +32,13 @@ void fill(Task& task, const ProfileEntry& entry);
 void add_degraded(ProfileEntry& entry, const std::vector<std::string>& lines);
 /// Returns `profile`, followed by the entries of `before` for the tasks and memory policies that `profile` lacks.
 [[nodiscard]] Profile with_others(Profile profile, const Profile& before);
-/// Returns bad_input if measurements of `later` cannot be added to measurements of `before`, because they are from
-/// another machine or device.
+/// Returns bad_input if measurements of `later` cannot be added to measurements of `before`, because the two profiles
+/// were not measured on the same machine and the same device.
 [[nodiscard]] Result<> check_same_place(const Profile& before, const Profile& later);
 
-/// Sets the wcet of every task without a wcet, from the task's entry under its memory policy. Returns an error that
-/// names each task whose entry is absent or was measured with another fingerprint. `fingerprints` has one element for
-/// each element of `tasks.tasks`.
+/// Sets the wcet of every task without a wcet, from the task's entry under its memory policy. `fingerprints` has one
+/// element for each element of `tasks.tasks`: the fingerprint of the task's workload. Returns an error that names each
+/// task whose entry is absent or has a different fingerprint (ProfileEntry::workload).
 [[nodiscard]] Result<> apply_profile(TaskSet& tasks, const Profile& profile,
                                      const std::vector<std::string>& fingerprints);
 

@@ -27,7 +27,8 @@ namespace rtexec::config {
 
 [[nodiscard]] bool is_board_path(std::string_view name_or_path);
 
-/// Reads a TOML file with `parse`. If parsing fails because the file is of another kind, the error says so.
+/// Reads a TOML file with `parse`. If parsing fails because the file is not of the kind `wanted` (for example a board's
+/// file instead of a task set), the error says so.
 template <class Parse>
 [[nodiscard]] auto read_toml(const std::filesystem::path& file, Content wanted, Parse parse)
     -> decltype(parse(std::string_view(), file)) {

@@ -43,7 +43,7 @@ constexpr std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max(); /
 enum class Fraction { exact, rounded };
 
 /// A kind of quantity: its units, the text that may follow a unit, the range of its values in the first unit. Also the
-/// texts of messages about a value in another notation.
+/// texts of messages about a value that is not in the notation of this quantity.
 struct Quantity {
   std::string_view article_and_name;
   std::span<const Unit> units;
