@@ -70,9 +70,9 @@ enum class HostMemoryKind { page_locked, pageable };
 /// Transfers use io_uring with O_DIRECT and registered buffers. The store registers the chunks that the device has
 /// created before this call. If the kernel or the file system lacks one of these features, the store works without the
 /// feature, and fallback() reports it. If the disk has poll queues, the loading or saving thread polls them: the thread
-/// spins until its transfer ends. A thread with a SCHED_DEADLINE reservation sleeps between polls instead. If the host
-/// cannot address the device's pool window (the address range in which all chunks are mapped, device_interface.hpp),
-/// transfers go through page-locked buffers of the store (at most 32 MiB).
+/// spins until its transfer ends. A thread with a SCHED_DEADLINE reservation sleeps between polls instead. The pool
+/// window is the address range in which the device maps all chunks (device_interface.hpp). If the host cannot access
+/// the pool window, transfers go through page-locked buffers of the store (at most 32 MiB).
 ///
 /// Returns refused if space or permission is missing, or if the file exists: an existing file is never overwritten.
 /// Returns io_error if a transfer fails.

@@ -52,9 +52,9 @@ struct CameraFrame {
   enum class Stamp {
     start_of_exposure,
     end_of_frame, // the last byte of the frame arrived
-    /// The driver uses another clock, or its time stamp is impossible. `taken` is then the instant at which newest()
-    /// found the frame. If all buffers were full, the frame may have waited since the previous call of newest(), and
-    /// `taken` is the instant of that call
+    /// The driver's time stamps are not on CLOCK_MONOTONIC, or the frame's time stamp is impossible. `taken` is then
+    /// the instant at which newest() found the frame. If all buffers were full, the frame may have waited since the
+    /// previous call of newest(), and `taken` is the instant of that call
     dequeued,
   } stamp = Stamp::dequeued;
 };

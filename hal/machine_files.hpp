@@ -68,7 +68,8 @@ class Machine {
   /// Returns the contents of a file ("/sys/...") under the root, without the last newline. Returns `unsupported` if the
   /// file does not exist, `refused` if it cannot be read.
   [[nodiscard]] Result<std::string> read(const std::filesystem::path& path) const;
-  /// Writes `value` in one write and reads it back. Returns `refused` if the file then has another value.
+  /// Writes `value` in one write and reads it back. Returns `refused` if the value that is read back differs from
+  /// `value`.
   [[nodiscard]] Result<> write(const std::filesystem::path& path, std::string_view value) const;
   /// Writes a command to a file without reading it back. For files that do not return the written text.
   [[nodiscard]] Result<> send(const std::filesystem::path& path, std::string_view command) const;
@@ -81,7 +82,8 @@ class Machine {
 
   /// Finds out whether the machine offers what a run needs: real-time classes, memory lock, throttling, fair server,
   /// isolation, frequency governors, cpusets, kernel flavour, perf_event, LTTng. Uses trials and files. Leaves the
-  /// machine's state unchanged. Trials are made on the running machine, even if the root is another folder.
+  /// machine's state unchanged. Trials are made on the running machine, even if the root (the folder under which files
+  /// are read) is not "/".
   [[nodiscard]] std::vector<Finding> probe() const;
 
   /// Returns the finding of probe() on locking all memory of a process.
