@@ -49,8 +49,8 @@ class ResidentAdmission {
   /// less than `needed`, the function may return any value less than `needed`. Returns nullopt if the alternative
   /// proves the set for none of these times.
   ///
-  /// glance() returns an upper bound faster, from the instants and responses that were tightest in earlier calls. Its
-  /// bound may be larger than that of bound().
+  /// glance() also returns an upper bound, and takes less time than bound(). It examines only the instants and
+  /// responses that were tightest in earlier calls, so its bound may be larger than the bound of bound().
   [[nodiscard]] std::optional<Nanos> bound(std::size_t alternative, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t alternative, const TimesBetween& times, Nanos needed);
 

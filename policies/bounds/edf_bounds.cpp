@@ -41,9 +41,9 @@ DemandAnalysis demand_of(const StagedSet& set, std::span<const DemandTask> parts
 /// task: its device part must end by the cap, or earlier if the last part's window requires it.
 ///
 /// The windows of the first and the last part of a task follow from the caps of the more urgent tasks. The device part
-/// gets the rest of the deadline, since a longer deadline only lowers the demand of the device. A lower cap leaves its
-/// own task less time. But the last part of this task then delays less urgent tasks less often. The deadline of a task
-/// that does not use the device is not split.
+/// gets the rest of the deadline, since a longer deadline only lowers the demand of the device. If the cap of a task is
+/// lowered, this task has less time. But the last part of this task then delays less urgent tasks less often. The
+/// deadline of a task that does not use the device is not split.
 class SplitSearch {
  public:
   explicit SplitSearch(const StagedSet& set) : set_(set), caps_(set.tasks.size(), unbounded) {

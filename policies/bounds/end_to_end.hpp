@@ -100,8 +100,8 @@ struct StagedSet {
   [[nodiscard]] Nanos device_time(const StagedTask& task) const {
     return task.uses_device() ? task.on_device() + device_delay : 0;
   }
-  /// Returns the ways to charge jobs whose chunks are loaded while other jobs execute: one list entry for each value of
-  /// lambda, the time in which an execution and a load overlap (overlap.hpp). An entry has the charges of all tasks.
+  /// Returns the charge models of jobs whose chunks are loaded while other jobs execute: one list entry for each value
+  /// of lambda, the time in which an execution and a load overlap (overlap.hpp). An entry has the charges of all tasks.
   /// Tasks that do not use the device get empty charges. Returns an empty list if no task has such a load.
   [[nodiscard]] std::vector<Overlap> overlapped() const {
     if (!loads(tasks.size())) return {};

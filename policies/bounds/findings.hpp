@@ -203,9 +203,9 @@ struct BudgetFacts {
 };
 
 /// An assumption about late jobs, on which the charges of service threads with reservations depend. `none`: every job
-/// keeps its deadline, so the work of these threads is bounded and the charges are smaller. A promise under `none`
-/// holds only if the whole set is proved. `any`: any job may be late. Under `any`, admission with static priorities can
-/// still promise single tasks.
+/// keeps its deadline, so the work of these threads is bounded, and the charges are smaller than under `any`. A promise
+/// under `none` holds only if the whole set is proved. `any`: any job may be late. Under `any`, admission with static
+/// priorities can still promise single tasks.
 enum class Lateness { none, any };
 
 /// The set as the analysis sees it, with names for reports, the most urgent task first. names[i] is the name of

@@ -43,7 +43,8 @@ std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> co
 }
 
 /// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, there are
-/// several ways to charge the loads (overlap.hpp). Then the costs are those of the way with the least utilisation.
+/// several charge models for the loads: one for each lambda (overlap.hpp). Then the costs are those of the charge model
+/// with the least utilisation.
 std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);
@@ -118,8 +119,8 @@ Finding demand_found(AdmissionTest test, const NamedSet& named, const EdfBounds&
 
 /// Sets the blocking of `task` in the finding: the longest delay by one job of lower priority, or by other work
 /// (StagedSet::background), that began before. Has no effect if jobs are preempted on the device. Also has no effect if
-/// `task` or a more urgent task loads chunks while other jobs execute: the blocking then depends on the way to charge
-/// the loads that the test selects (Overlap).
+/// `task` or a more urgent task loads chunks while other jobs execute: the blocking then depends on the charge model of
+/// the loads (Overlap) that the test selects.
 void set_blocker(Finding& finding, const NamedSet& named, std::size_t task) {
   if (named.set.preempts || named.set.loads(task + 1)) return;
   finding.blocking = named.set.background;

@@ -239,8 +239,8 @@ Demand within(Demand demand, Wide busy) {
   return demand;
 }
 
-/// Returns the demand of a device part that is longer than its own deadline, or nullopt if no device part is. If a
-/// device part is longer, no search is needed.
+/// Returns the demand of a device part that is longer than its own deadline, or nullopt if there is no such device
+/// part. If there is one, the set cannot be proved, and no search is needed.
 std::optional<Demand> impossible(std::span<const DemandTask> tasks) {
   std::optional<Demand> worst;
   for (const DemandTask& task : tasks) {

@@ -222,8 +222,8 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
   }
 }
 
-/// If a set has more tasks than this, only one way to charge the loads (one lambda) is examined: the way with the least
-/// utilisation
+/// If a set has more tasks than this, only one charge model of the loads (one lambda, overlap.hpp) is examined: the
+/// model with the least utilisation
 constexpr std::size_t many = 64;
 
 /// The charges for one value of lambda (overlap.hpp), for the tasks that have been examined so far.

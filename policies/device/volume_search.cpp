@@ -19,7 +19,8 @@ std::uint64_t total_of(const Volumes& volumes) {
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
 /// Returns the number of frames (physical chunks) whose load takes as long as the execution of a job of the task, for
-/// condition (M). The execution counts with the charges of the end-to-end analysis if it is then longer.
+/// condition (M). The length of the execution is the longer of two values: without charges, and with the charges of the
+/// end-to-end analysis.
 std::uint64_t frames_for_others(const DeviceTask& task, Nanos alpha) {
   return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
@@ -167,7 +168,7 @@ class SerialSearch {
   struct Round {
     bool proved = false;
     Nanos slack = 0;
-    bool again = false; // true: the search must try again with lower caps
+    bool again = false; // true: the search must try again, since it has lowered `caps_`
   };
 
   Round theorem1() {

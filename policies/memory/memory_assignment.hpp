@@ -107,7 +107,7 @@ struct TimesBetween {
 /// in the range
 ///   `times`. If this bound is less than `needed`, it may return any value less than `needed`. It returns nullopt if
 ///   the alternative admits no times in the range.
-/// - `glance` returns such a bound faster; its bound may be larger.
+/// - `glance` also returns such a bound. It takes less time than `bound`, but its bound may be larger.
 /// - `surely(alternative, longest)` returns true if this alternative is known to admit the times `longest` and all
 /// shorter times.
 ///

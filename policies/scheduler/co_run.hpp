@@ -20,9 +20,10 @@ namespace rtexec::policies {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }
 
-/// True if a job of `partner` may start together with the head of the queue. The tasks must be a pair. In addition, the
-/// partner's job must be directly behind the head (`next`), or its device part must take no longer than that of the
-/// head. So the partner's job does not delay jobs that are ahead of it in the queue.
+/// True if a job of `partner` may start together with the job of `head`, the first job in the queue of the device. The
+/// two tasks must be a pair. In addition, one of two conditions must hold: the partner's job is the second job in the
+/// queue (`next`), or its device part takes no longer than that of the first job. So the partner's job does not delay
+/// jobs that precede it in the queue.
 [[nodiscard]] constexpr bool goes_with(const CoRun& head, const CoRun& partner, bool next) noexcept {
   return may_pair(head, partner) && (next || partner.wcet <= head.wcet);
 }

@@ -449,7 +449,8 @@ bool DeviceScheduler::may_begin(const Waiting& job) const noexcept {
                              [](const Slot& slot) { return slot.residence == Residence::resident; });
 }
 
-/// Stages the head of the queue, unless a job is staged already or no job waits.
+/// Stages the most urgent waiting job of the level, that is, chooses it to execute next. Has no effect if a job of the
+/// level is staged already, or if no job of the level waits.
 void DeviceScheduler::stage_head(Level& level) noexcept {
   if (!level.staged && !level.waiting.empty()) place(level.staged, take(level));
 }
@@ -474,7 +475,8 @@ Waiting DeviceScheduler::take(Level& level, std::size_t place) noexcept {
 
 // ---- transfers ----
 
-/// Begins transfers for one level: first for its executing job, then for its preempted job, then for its staged job.
+/// Begins transfers for one level: first for its executing job, then for its preempted job, then for its staged job
+/// (the job that is chosen to execute next).
 void DeviceScheduler::transfer_for(const Level& level) noexcept {
   const bool executes = state_.running && &level_of(state_.running->task) == &level;
   if (executes && state_.running_end == Placed::End::execution && !load(running_entry())) return;
@@ -580,7 +582,8 @@ bool DeviceScheduler::may_lose(std::uint32_t task, std::uint32_t to) const noexc
 /// Returns the task that loses a chunk to `task`, or nullopt if no task can lose one. The order of preference is:
 /// 1. Tasks without a job, the task with the latest next release first.
 /// 2. Tasks whose job waits, the least urgent first. If a job of `task` waits, more urgent tasks lose no chunks.
-/// 3. Tasks with a staged or preempted job in a frozen level, the lowest level first.
+/// 3. Tasks with a staged or preempted job in a frozen level (less urgent than the most urgent level with an unfinished
+/// job), the lowest level first.
 std::optional<std::uint32_t> DeviceScheduler::victim_for(std::uint32_t task) const noexcept {
   std::optional<std::uint32_t> latest;
   for (std::uint32_t other = 0; other < tasks_.size(); ++other)

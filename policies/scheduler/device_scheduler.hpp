@@ -147,7 +147,7 @@ class DeviceScheduler {
   struct Level {
     std::optional<Placed> preempted; // a job that has begun
     std::optional<Placed> staged;    // the job that begins next; its chunks may still be loading
-    std::vector<Waiting> waiting;    // by urgency, the head first; capacity reserved
+    std::vector<Waiting> waiting;    // by urgency, the most urgent first; capacity reserved
     [[nodiscard]] bool empty() const noexcept { return !preempted && !staged && waiting.empty(); }
   };
   enum class Residence : std::uint8_t { missing, loading, resident, saving };
