@@ -23,7 +23,7 @@ enum class DeviceKind { host, cuda };
 /// per_chunk: in_fixed and in_per_chunk for loading, out_fixed and out_per_chunk for evicting. The time to map or unmap
 /// the chunks is included. Measured by `rtexec calibrate`.
 struct SwapCost {
-  /// The store to which the measured chunks were copied. The costs do not apply to another store.
+  /// The store to which the measured chunks were copied. The costs apply to this store only.
   StoreKind store = StoreKind::pinned;
   Bytes chunk{0};
   Duration in_per_chunk{0};

@@ -26,7 +26,7 @@ struct InputJob {
   std::uint64_t job = 0;
   /// The nominal release of the job.
   Instant release{};
-  /// All inputs of the task. Inputs with another source are already filled.
+  /// All inputs of the task. Inputs that have a source other than this callback are already filled.
   std::span<const Tensor> inputs;
   /// The instant on CLOCK_MONOTONIC at which a sensor sampled the input values. Set by the callback. The initial value
   /// is the oldest sampling instant of the other sources' values, or the present instant if there is none.

@@ -124,8 +124,8 @@ enum class ChannelOrder { rgb, bgr };
 /// The order of the dimensions of an input for pictures: [1, 3, height, width] or [1, height, width, 3].
 enum class TensorLayout { nchw, nhwc };
 
-/// The rule for fitting a picture into an input of another aspect ratio. letterbox: the picture keeps its aspect ratio,
-/// and grey bars fill the rest. stretch: the picture is stretched.
+/// The rule for fitting a picture into an input whose aspect ratio differs from that of the picture. letterbox: the
+/// picture keeps its aspect ratio, and grey bars fill the rest. stretch: the picture is stretched.
 enum class PictureFit { letterbox, stretch };
 
 /// The conversion of pixels to the values of an input. A float value is (byte * scale - mean) / deviation; a uint8
@@ -177,8 +177,8 @@ enum class Constants {
   streamed,
 };
 
-/// The objective by which the plan chooses the memory policies that tasks leave open. The plan considers only choices
-/// that are proved and fit into memory.
+/// The objective by which the plan chooses a memory policy for each task that specifies none. The plan considers only
+/// choices that are proved and fit into memory.
 enum class MemoryObjective {
   max_slack,  // the largest slack of the end-to-end test (TestVerdict::slack)
   min_memory, // the minimum memory: of device and host together if they share one memory, otherwise of the device

@@ -70,8 +70,8 @@ struct ProfileEntry {
   std::string task; // the name of the task
   /// The memory policy under which the task was measured
   MemoryPolicy memory_policy = MemoryPolicy::device;
-  /// The fingerprint of the measured workload: of its model, input, device kind and tuning. If the present workload has
-  /// another fingerprint, the entry is stale
+  /// The fingerprint of the measured workload: of its model, input, device kind and tuning. If the present workload's
+  /// fingerprint differs from this fingerprint, the entry is stale
   std::string workload;
   Wcet wcet;     // at least `observed` times `margin`
   Wcet observed; // the longest observed execution of each part
@@ -91,7 +91,7 @@ struct ProfileEntry {
   std::vector<std::string>
       tuning; // the choices of the workload on the profile's device, as Workload::tune() returned them
   /// The requirements that the machine refused during the measurement (Report::degraded). On a machine that fulfils
-  /// these requirements, jobs may take longer
+  /// these requirements, jobs may take longer than in this measurement
   std::vector<std::string> degraded{};
   std::optional<ProfiledTraffic> traffic{}; // present for a micro-benchmark
 };

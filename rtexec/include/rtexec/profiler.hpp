@@ -33,8 +33,8 @@ struct ProfileOptions {
   std::optional<std::uint64_t> jobs{};
   std::optional<Duration> time{};
   /// A factor: a part's WCET is at least `margin` * its longest execution. The WCET is larger if executions vary so
-  /// much that longer executions are likely (traces/wcet/part_wcet.hpp). It is also larger if the sum of the longest
-  /// executions of the part's layers is larger.
+  /// much that longer executions are likely (traces/wcet/part_wcet.hpp). It is also larger if the longest executions of
+  /// the part's layers add up to more than that.
   double margin = 1.2;
   /// An earlier profile of this machine and device, to which this measurement is added. The earlier executions count as
   /// well, and the earlier tuning is kept. The profile must contain each task, with the same workload.

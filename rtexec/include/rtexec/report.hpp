@@ -79,7 +79,7 @@ struct TaskReport {
   MeasuredTimes input_delay;
   /// The longest execution of each part.
   Wcet observed;
-  /// The WCETs that the plan relies on, and the number of parts that took longer.
+  /// The WCETs that the plan relies on, and the number of parts that took longer than their WCET.
   Wcet wcet;
   PartCounts above_wcet;
   /// The parts above their WCET for which a hypervisor stole time from their core during or just after the execution.
@@ -149,8 +149,8 @@ struct SwapReport {
   SwapPolicy policy = SwapPolicy::pipelined;
   /// The store of swapped chunks, and the method by which chunks are copied to it, in words.
   std::string store;
-  /// The slower method that the store uses, and the reason why a faster method is not possible, in lines. Empty: the
-  /// store uses the fastest method.
+  /// Empty if the store uses its fastest method. Otherwise lines of text: the method that the store uses instead, and
+  /// the reason why the fastest method is not possible.
   std::string fallback;
   /// Bytes that were copied to the device (`in`) and from the device (`out`).
   Bytes in, out;

@@ -86,7 +86,7 @@ struct Tensor {
   std::array<float, 3> deviation{1, 1, 1};
 
   /// Returns the elements. T must be an integer type of <cstdint>, Float16, float, double or bool, and may be const.
-  /// Returns an empty span if the elements have another type.
+  /// Returns an empty span if T is not the type of the elements.
   template <class T> [[nodiscard]] std::span<T> as() const noexcept {
     if (type != element_type<std::remove_const_t<T>>()) return {};
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};

@@ -94,8 +94,8 @@ class RTEXEC_API Workload {
   /// Returns a text that identifies everything that a measured WCET of this workload depends on, such as model contents
   /// and input size. If the text changes, earlier measurements are stale.
   [[nodiscard]] virtual std::string fingerprint() const = 0;
-  /// Returns sentences for the user. Each sentence names a choice that the model leaves open, and the value that was
-  /// chosen.
+  /// Returns sentences for the user. Each sentence names a property that the model does not specify, and the value that
+  /// was chosen for it.
   [[nodiscard]] virtual std::span<const std::string> notes() const { return {}; }
   /// Returns the names of the layers. The index of a name is the layer number that a LayerObserver gets.
   [[nodiscard]] virtual std::span<const std::string> layers() const { return {}; }

@@ -91,7 +91,8 @@ struct ChunkHeader {
 static_assert(sizeof(ChunkHeader) == 40);
 
 /// Opens the library, silences its log, and replaces its error handler. Further calls return the same binding. Returns
-/// unsupported if the library is not installed (with the packages to install), or has another version.
+/// unsupported if the library is not installed (the error then names the packages to install), or if this binding does
+/// not support the library's version.
 [[nodiscard]] Result<const Binding*> open_binding();
 /// Opens the binding from the shared object `library`.
 [[nodiscard]] Result<Binding> load_binding(const char* library);

@@ -20,7 +20,7 @@ namespace rtexec::channels {
 
 /// A source that reads the newest message. The message must have the tensor's type and shape. For an input that accepts
 /// pictures, the message may also be a picture: uint8 [height, width, 3], as red, green and blue. The picture is
-/// sampled by `preprocessing`, like a camera's frame. A job that reads any other message fails.
+/// sampled by `preprocessing`, like a camera's frame. If a job reads a message of neither kind, the job fails.
 class MessageSource final : public Source {
  public:
   /// Makes a source. Returns bad_input if `tensor` cannot hold pictures with the preprocessing of the task set.

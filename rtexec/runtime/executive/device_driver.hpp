@@ -82,8 +82,8 @@ class DeviceDriver {
     TransferObserver observer = {};
     /// The limit of the time that the driver subtracts from an execution. The driver measures the time between begin
     /// and end of the execution, and subtracts the time that the device reports as not executed, but at most this
-    /// limit. The limit is the overhead that admission adds to the WCET. A longer delay is therefore reported as an
-    /// excess of the WCET
+    /// limit. The limit is the overhead that admission adds to the WCET. A delay that exceeds the limit can therefore
+    /// be reported as an excess of the WCET
     Duration max_not_executed{0};
     BandwidthControl* bandwidth = nullptr; // notified while the device works; null: there is no bandwidth regulation
     /// Called if an event was lost because its queue was full, which is an error of the executive. Every job is

@@ -178,8 +178,8 @@ struct PageOwner {
 class StatusPage {
  public:
   /// Opens a page. Returns refused if the file does not exist, belongs to another user, or was not written by the
-  /// process that the page names. Returns unsupported if the page has another version. Returns corrupted if the file is
-  /// damaged, or is not a status page.
+  /// process that the page names. Returns unsupported if the page's version differs from the version that this program
+  /// reads. Returns corrupted if the file is damaged, or is not a status page.
   [[nodiscard]] static Result<StatusPage> open(const std::filesystem::path& file);
 
   /// Returns the state that was written last. If the page is being written, retries for up to two seconds. Returns

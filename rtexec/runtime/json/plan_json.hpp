@@ -16,8 +16,8 @@ namespace rtexec {
 [[nodiscard]] nlohmann::json to_json(const MemoryCosts& costs);
 /// An `exceedance` (PartBasis) of 0 means that no exceedance probability is claimed.
 [[nodiscard]] nlohmann::json to_json(const ProfileEntry& entry);
-/// `comparison` holds further tests of the device, which become the list "comparison". Tests of another kind than the
-/// plan's own device test are also added to the list "tests".
+/// `comparison` holds further tests of the device, which become the list "comparison". Tests whose kind differs from
+/// the kind of the plan's own device test are also added to the list "tests".
 [[nodiscard]] nlohmann::json to_json(const Plan& plan, const std::vector<TestVerdict>& comparison = {});
 /// Returns the plan in JSON like to_json(plan, comparison). Adds the conditions under which the verdict is valid, and
 /// the known facts about each condition.

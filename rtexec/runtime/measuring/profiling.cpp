@@ -440,9 +440,9 @@ std::vector<std::string> unfed(std::span<const MeasuredRun> runs) {
   return names;
 }
 
-/// One round of measuring runs, under one memory policy. The policy applies to each task that leaves its policy open
-/// and may have this policy. An open task that may not have this policy has its first possible policy. A task that
-/// names a policy has the named policy.
+/// One round of measuring runs, under one memory policy. A task is *open* if the task set specifies neither its memory
+/// policy nor its WCET. The policy of the round applies to each open task that may have this policy. An open task that
+/// may not have this policy has its first possible policy. Other tasks have the policy that the task set specifies.
 struct Round {
   MemoryPolicy policy{};
   TaskSet tasks;
@@ -498,9 +498,9 @@ void retune(Tuned& tuned, const TaskSet& first, const TaskSet& tasks, const Prof
     if (tasks.tasks[i].memory_policy != first.tasks[i].memory_policy) tune(tuned, set, i, observer);
 }
 
-/// A crossing: a pair of two tasks that both leave their memory policies open, one under policy D (device memory) and
-/// the other under policy M (managed memory) or H (host memory). No round measures such a pair, because open tasks of a
-/// round have the same policy.
+/// A crossing: a pair of two open tasks (see Round). One task is under policy D (device memory), and the other task is
+/// under policy M (managed memory) or H (host memory). No round measures such a pair, because open tasks of a round
+/// have the same policy.
 struct Crossing {
   MeasuredPair pair;
   TaskSet tasks;

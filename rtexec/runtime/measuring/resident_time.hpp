@@ -1,6 +1,6 @@
 // The time of a device part whose data are all in the device's own memory, so that it never waits for data. Under
-// managed (M) or mapped host memory (H) the same part takes longer. The difference is the time for which the part waits
-// for pages, or for accesses to memory outside of the device.
+// managed (M) or mapped host memory (H) the part takes longer than this time. The difference is the time for which the
+// part waits for pages, or for accesses to memory outside of the device.
 #pragma once
 
 #include <rtexec/result.hpp>

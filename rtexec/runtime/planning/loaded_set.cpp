@@ -179,7 +179,8 @@ class Loader {
     if (!own && open_policies(task, set_.board).size() > 1) choosing_.push_back(index);
   }
 
-  /// Chooses the memory policies that tasks leave open, unless this set is loaded for measuring.
+  /// Chooses a memory policy for each task that specifies neither its policy nor its WCET, unless this set is loaded
+  /// for measuring.
   Result<> choose() {
     set_.policy_reasons.resize(set_.workloads.size());
     if (choosing_.empty() || setup_.tunings) return {};

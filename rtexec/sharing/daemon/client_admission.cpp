@@ -136,8 +136,9 @@ bool ClientAdmission::fit(const ClientsByPlace& all, const std::vector<AdmittedC
   return slots <= frames_;
 }
 
-/// Returns the client's demand that counts after the client leaves or declares itself. The demand has 0 slots if the
-/// slots of all clients fit into the device: then no chunk was swapped for the client's jobs, and its frames are free.
+/// Returns the part of the client's present demand that would still count if the client left or sent a declaration now.
+/// The demand has 0 slots if the slots of all clients fit into the device: then no chunk was swapped for the client's
+/// jobs, and its frames are free.
 AdmittedClient ClientAdmission::departing(std::uint32_t place) const {
   AdmittedClient departing = *clients_[place];
   if (fit(clients_, departed_)) departing.slots = 0;

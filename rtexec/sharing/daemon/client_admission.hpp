@@ -1,7 +1,8 @@
 // Admission of the memory and the contracts of the daemon's clients. A promise is a response bound that the daemon has
-// guaranteed to a client. A client that connects, declares itself or grows may break a promise. Therefore this change
-// must pass the schedulability analysis of the executive (policies/admission/admission). Otherwise the change is
-// refused with the numbers, and has no effect.
+// guaranteed to a client. A client *declares itself* when it sends its period, deadline and WCET (protocol::Declare). A
+// client *grows* when it gets more slots. If a client connects, declares itself or grows, this change may break a
+// promise. Therefore the change must pass the schedulability analysis of the executive (policies/admission/admission).
+// Otherwise the change is refused with the numbers, and has no effect.
 //
 // A client may have delayed jobs of other clients before it leaves or declares itself. The promises to the other
 // clients include only one such delay. Therefore the client's former demand counts until a quiet instant, when all
@@ -74,8 +75,8 @@ class ClientAdmission {
   /// Admits a client, with the declaration in the first rule of the daemon's file that matches `who`. Returns its
   /// place.
   [[nodiscard]] Admitted<std::uint32_t> connect(const Identity& who, std::uint32_t slots);
-  /// Admits the declaration of a client. A client may declare itself once. `delays` is true if an earlier job of the
-  /// client was granted or waited since the last quiet instant.
+  /// Admits the declaration of a client (its period, deadline and WCET). A client may send one declaration. `delays` is
+  /// true if an earlier job of the client was granted or waited since the last quiet instant.
   [[nodiscard]] Admitted<> declare(std::uint32_t place, const config::ClientDeclaration& declaration, bool delays);
   /// Admits the growth of a client to `slots` slots. `slots` must not be less than the present number, because a client
   /// cannot return frames while it is connected.

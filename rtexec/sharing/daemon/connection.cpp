@@ -10,8 +10,8 @@ namespace {
 using namespace std::chrono_literals;
 
 /// The maximum number of iterations of a thread's loop within the time `look`. Each iteration handles one entry of the
-/// client or waits once. An honest client needs fewer iterations: in this time it sends the entries of at most one job
-/// and six transfers.
+/// client or waits once. A client that keeps the protocol needs fewer iterations: in this time it sends the entries of
+/// at most one job and six transfers.
 constexpr int turns_per_look = 64;
 constexpr Duration look = 1ms;
 constexpr Duration between_calls = 100us; // between attempts of stop() to wake the threads

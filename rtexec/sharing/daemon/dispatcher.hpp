@@ -136,9 +136,10 @@ class Dispatcher {
 
   // ---- state ----
 
-  /// Returns the number of quiet instants so far. At a quiet instant, no client that is declared, or may be about to
-  /// declare itself, has an outstanding job. Also, no chunk is being transferred for a withdrawn job. Therefore jobs
-  /// that ended before this instant cannot delay jobs that are released later (policies/proofs/exchanges.md).
+  /// Returns the number of quiet instants so far. At a quiet instant, no client has an outstanding job if it has
+  /// declared its period, deadline and WCET, or if its declaration may be under way. Also, no chunk is being
+  /// transferred for a withdrawn job. Therefore jobs that ended before this instant cannot delay jobs that are released
+  /// later (policies/proofs/exchanges.md).
   [[nodiscard]] std::uint64_t quiet_instants() const noexcept { return quiet_instants_; }
   /// True if a job of the present or last client at `place` is in the scheduler core, or was in the scheduler core
   /// after the last quiet instant.

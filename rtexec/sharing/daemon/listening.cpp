@@ -52,7 +52,8 @@ bool is_unused(const std::filesystem::path& directory) {
 }
 
 /// Creates the directory if it does not exist, and sets its mode to 0700, or to 0750 if there is a group. Returns
-/// refused if the directory belongs to another user, or if it has another mode and contains other files.
+/// refused if the directory belongs to another user. Also returns refused if the directory had a different mode before,
+/// and contains a file that is not named `socket`.
 Result<> prepare(const std::filesystem::path& directory, const std::string& group) {
   if (const auto made = config::make_output_folder(directory.parent_path()); !made) return Unexpected(made.error());
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("making " + directory.string());

@@ -1,6 +1,6 @@
 // Records the daemon's set-up and its clients. A place is the number that a client has at the daemon. Each client is a
-// task in the executive's trace events. After a client declares itself, it is recorded as another task. The dispatcher
-// records jobs and chunks. All times are CLOCK_MONOTONIC.
+// task in the executive's trace events. When a client declares its period, deadline and WCET, the recording begins a
+// new task for the client. The dispatcher records jobs and chunks. All times are CLOCK_MONOTONIC.
 //
 // Used on the server's thread. Has no effect without a recording.
 #pragma once

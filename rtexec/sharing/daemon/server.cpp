@@ -289,7 +289,7 @@ bool Server::to_be_logged(Connection& connection, const Refusal& refusal) {
 
 void Server::look_for_quiet() {
   drive([&] {
-    dispatcher_.tick(hal::now()); // detects a quiet instant even if no other event came
+    dispatcher_.tick(hal::now()); // detects a quiet instant (no promised job is unfinished) without other events
     if (std::exchange(quiet_, dispatcher_.quiet_instants()) != dispatcher_.quiet_instants()) admission_.quiet();
   });
 }

@@ -123,7 +123,7 @@ class Server final : public ClientSink, private Connection::Listener {
   hal::InheritingMutex lock_;
   Dispatcher dispatcher_;        // under lock_
   bool notifies_ = false;        // under `lock_`: a connection has a report for the server's thread
-  std::uint64_t quiet_ = 0;      // number of quiet instants that `admission_` has considered
+  std::uint64_t quiet_ = 0;      // number of quiet instants (Dispatcher::quiet_instants) that `admission_` knows
   std::int64_t due_ = INT64_MAX; // next wake-up of the clock's thread, its only writer; under lock_
   config::Descriptor listener_, wakeup_;
   Instant listens_from_{};

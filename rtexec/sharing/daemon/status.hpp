@@ -47,7 +47,7 @@ class StatusReader {
   [[nodiscard]] static Result<StatusReader> connect(const std::filesystem::path& directory,
                                                     Duration timeout = std::chrono::seconds(3));
   /// Requests and returns the status. Returns cancelled if the daemon has ended, refused if the daemon does not answer,
-  /// and unsupported if the daemon has another version of the protocol.
+  /// and unsupported if the daemon's version of the protocol differs from this program's version.
   [[nodiscard]] Result<ServerStatus> read();
 
  private:

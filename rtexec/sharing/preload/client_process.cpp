@@ -450,7 +450,8 @@ ClientProcess::Pass ClientProcess::submit(Stream stream, bool own) noexcept {
   return has_name && busy_.mark(stream, own) ? Pass::entered : Pass::entered_unnamed;
 }
 
-/// True if the arena's context is current. In another context, the null handle means another null stream.
+/// True if the arena's context is current. The null handle means the null stream of the current context, so each
+/// context has a null stream of its own.
 bool ClientProcess::in_context() const noexcept {
   if (!several_contexts.load(std::memory_order_relaxed)) return true;
   hal::cuda::Context current = nullptr;

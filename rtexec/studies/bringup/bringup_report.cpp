@@ -58,7 +58,8 @@ json json_of(const Entry& entry) {
           {"took_ns", entry.took.count()}};
 }
 
-/// Reads a figure from JSON. Throws json::exception if a field is missing or of another type.
+/// Reads a figure from JSON. Throws json::exception if a field is missing or does not have the type of the member of
+/// Figure.
 Figure figure_of(const json& value) {
   return {.name = value.at("name"),
           .value = value.at("value").is_null() ? std::nan("") : value.at("value").get<double>(),

@@ -307,8 +307,9 @@ std::string advice_for(const Summary& of_worst, const CoreLateness& worst, const
 }
 
 /// True if the board's file covers the lateness `late`. The lateness is covered if the board's `release_latency` is at
-/// least the lateness. If only rare releases are later, the lateness may be up to `release_latency` + `platform_stall`
-/// (the maximum platform stall). Each response bound includes only one stall, so stalls must be rare.
+/// least the lateness. If at most 1 % of the releases are later than `release_latency`, the lateness may be up to
+/// `release_latency` + `platform_stall` (the maximum platform stall). Each response bound includes only one stall, so
+/// stalls must be rare.
 bool is_covered(const Summary& late, const Board& board) {
   return late.longest <= board.release_latency ||
          (late.p99 <= board.release_latency && late.longest <= board.release_latency + board.platform_stall);

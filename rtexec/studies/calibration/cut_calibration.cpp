@@ -15,8 +15,8 @@
 namespace rtexec::study {
 namespace {
 
-// Limits on the number of segments. With fewer segments, variations between jobs could not be distinguished from the
-// cost of cuts.
+// Limits on the number of segments. With fewer than `fewest` segments, variations between jobs could not be
+// distinguished from the cost of cuts.
 constexpr std::uint32_t fewest = 8, most = 64;
 
 void cut(tasks::Network& network, std::uint32_t segments) {

@@ -1,8 +1,8 @@
 // The experiment of Wang et al. (GPU-side initialization with prefetching, eUMM), called "the paper" here. The
 // experiment measures how long it takes to write the first contents of managed memory in three ways: by the host, by a
 // GPU with page faults, and by a GPU in prefetched tiles. The experiment also measures the kernel that follows, and the
-// crossover: the size from which the GPU is faster. The experiment runs on a platform: a model of the paper's boards,
-// or a machine (initialisation_machine.hpp).
+// crossover: the size from which on the GPU is faster than the host. The experiment runs on a platform: a model of the
+// paper's boards, or a machine (initialisation_machine.hpp).
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -22,7 +22,7 @@ namespace rtexec::study {
 /// The state of the memory pages before the initialisation.
 enum class PageStart {
   untouched, // the pages do not exist: no processor has touched them
-  on_host,   // the pages are in the host's memory, as in the paper
+  on_host,   // the pages are in the host's memory, as in the experiments of Wang et al.
 };
 [[nodiscard]] std::string_view name_of(PageStart start);
 
@@ -66,8 +66,8 @@ class InitialisationPlatform {
 
 // ---- the model ----
 
-/// Returns the model of a board of the paper: "tx2" or "xavier". Returns null for other names. initialisation_model.cpp
-/// contains the constants with their sources.
+/// Returns the model of a board that Wang et al. used: "tx2" or "xavier". Returns null for other names.
+/// initialisation_model.cpp contains the constants with their sources.
 [[nodiscard]] std::unique_ptr<InitialisationPlatform> modelled_initialisation(std::string_view board);
 
 // ---- the experiment ----
@@ -107,7 +107,7 @@ struct InitialisationResult {
   std::vector<InitialisationSize> sizes{};
   // The times of initialisations by the host, and by the GPU in one tile, by size. Empty without a GPU
   std::vector<tasks::InitialisationTimes> small{};
-  std::optional<Bytes> crossover{}; // the size from which the GPU is faster, for pages on the host
+  std::optional<Bytes> crossover{}; // the size from which on the GPU is faster than the host, for pages on the host
 };
 
 struct InitialisationTimeline {

@@ -11,9 +11,9 @@ namespace {
 
 using tasks::initialise::TileTimes;
 
-/// The paper states that a prefetch "can cause around 5us latency by itself"
+/// Wang et al. state that a prefetch "can cause around 5us latency by itself"
 constexpr double prefetch_ns = 5000;
-/// The number of bytes at which the paper's greatest reductions are assumed to occur
+/// The number of bytes at which the greatest reductions in the paper of Wang et al. are assumed to occur
 constexpr double largest = 64 << 20;
 /// Assumed ratio of the kernel's time to the host's time to initialise the same number of bytes
 constexpr double kernel_share = 0.25;

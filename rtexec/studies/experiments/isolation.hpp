@@ -43,7 +43,7 @@ struct IsolationWorkload {
 class IsolationPlatform {
  public:
   virtual ~IsolationPlatform() = default;
-  [[nodiscard]] virtual std::string name() const = 0;        // the name of the mode: "thesis", "rtexec"
+  [[nodiscard]] virtual std::string name() const = 0;        // how cores are limited: "thesis", "rtexec"
   [[nodiscard]] virtual std::string description() const = 0; // one line about the platform and the cores that it limits
   [[nodiscard]] virtual unsigned max_corunners() const = 0;
   [[nodiscard]] virtual std::vector<IsolationWorkload> workloads() const = 0;

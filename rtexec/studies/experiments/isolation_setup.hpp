@@ -30,7 +30,8 @@ struct IsolationOptions {
   double seconds = 2;
 };
 
-/// The platforms, one for each mode of limiting cores, and the study to run on each.
+/// The platforms, one for each mode in which the bandwidth of cores is limited (such as "rtexec" or "thesis"), and the
+/// study to run on each platform.
 struct IsolationSetup {
   bool simulated = false;             // true if the platforms are models
   std::uint64_t seed = 1;             // the seed of the model's noise

@@ -65,9 +65,9 @@ class MemoryPlatform {
   /// Measures the kernels of a workload alone, with data that is already on the device.
   [[nodiscard]] virtual Result<Duration> execution(WorkloadKind kind, unsigned size, const MemoryRounds& rounds) = 0;
   /// Runs rounds of each set after a warm-up, the same number of rounds for each set. The sets alternate, so that a
-  /// disturbance affects all sets. CPU parts run before and after each round, so that caches and pages are dirty as in
-  /// a run of the executive. Returns out_of_memory or unsupported if a set cannot run under its policies, or if the
-  /// sets do not fit into memory at once.
+  /// disturbance affects all sets. CPU parts run before and after each round, so that the host's caches hold modified
+  /// lines and pages are on the host, as in a run of the executive. Returns out_of_memory or unsupported if a set
+  /// cannot run under its policies, or if the sets do not fit into memory at once.
   [[nodiscard]] virtual Result<std::vector<std::vector<MemoryRound>>> run(std::span<const MemorySet> sets,
                                                                           const MemoryRounds& rounds) = 0;
 };
@@ -83,7 +83,7 @@ struct MemoryStudy {
   std::vector<MemoryWorkload> workloads;
   std::vector<MemoryPolicy> policies; // the memory policies of the platform; policy D is the first
   MemoryRounds rounds = {};           // the number of rounds for a median
-  unsigned spread = 10;               // the number of rounds of two tasks together (the paper's Fig. 5)
+  unsigned spread = 10;               // the number of rounds of two tasks together (Bateni et al., Fig. 5)
   double max_memory =
       0.6; // the limit on the memory of a chosen mix, as a share of its memory if all tasks are under policy D
 };
@@ -124,7 +124,7 @@ struct MemoryResult {
   std::vector<MemoryPoint> points; // by size
 };
 
-/// Two instances of a workload that run together (the paper's Figs. 3 and 5, Tables I and II).
+/// Two instances of a workload that run together (Bateni et al., Figs. 3 and 5, Tables I and II).
 struct MemoryPair {
   WorkloadKind kind = WorkloadKind::vector_add;
   unsigned size = 0;
@@ -135,7 +135,7 @@ struct MemoryPair {
   double utilisation = 0;        // percent
 };
 
-/// All tasks of a mix under certain policies (the paper's Fig. 9 and Table V).
+/// All tasks of a mix under certain policies (Bateni et al., Fig. 9 and Table V).
 struct MemoryConfiguration {
   std::string name; // "D" (all tasks under policy D), "MO" (all under policy M) or "CO" (chosen policies)
   std::vector<MemoryPolicy> policies;
@@ -156,11 +156,11 @@ struct MemoryMix {
   [[nodiscard]] const MemoryConfiguration* of(std::string_view name) const;
 };
 
-/// The policies that both guidelines choose for a workload of the mix at the largest size (the paper's Table IV).
+/// The policies that both guidelines choose for a workload of the mix at the largest size (Bateni et al., Table IV).
 struct MemoryGuideline {
   WorkloadKind kind = WorkloadKind::vector_add;
   std::uint64_t kernels = 0;
-  MemoryPolicy policy = MemoryPolicy::device;    // D or M as in the paper; D or H on a platform without M
+  MemoryPolicy policy = MemoryPolicy::device;    // D or M; D or H on a platform without M
   MemoryPolicy with_host = MemoryPolicy::device; // D, M or H
 };
 
@@ -173,7 +173,7 @@ struct MemoryExperiment {
   std::vector<std::string> notes; // failed measurements, with the reasons
 };
 
-/// Returns the tasks of the paper's mix. An experiment uses only the tasks that its study contains.
+/// Returns the tasks of the mix of Bateni et al. An experiment uses only the tasks that its study contains.
 [[nodiscard]] std::span<const WorkloadKind> mixed_workloads();
 /// Returns the workloads of which two instances are also measured together.
 [[nodiscard]] std::span<const WorkloadKind> paired_workloads();
@@ -212,8 +212,8 @@ struct MemoryChoice {
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);
 /// Returns the parameters with which the device scheduler co-runs a task whose job takes `time`. For a task under
-/// policy D, they contain the time of its kernels, `execution`, which must fit into the wait of the other task (the
-/// paper's section IV-B). For a task under policy M or H, they contain its wait: `time` without the kernels.
+/// policy D, they contain the time of its kernels, `execution`, which must fit into the wait of the other task (Bateni
+/// et al., section IV-B). For a task under policy M or H, they contain its wait: `time` without the kernels.
 [[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
 /// Returns the mean and the largest error of the estimates for one workload under `policy`. If `policy` is absent, the

@@ -158,7 +158,7 @@ std::unique_ptr<MemoryPlatform> modelled_memory(const MemoryBoardModel& model, s
 
 std::vector<MemoryWorkload> modelled_workloads() {
   using enum WorkloadKind;
-  // The largest sizes are the sizes in Table IV: 512, 319 (the paper has 320) and 1024
+  // The largest sizes are the sizes in Table IV of Bateni et al.: 512, 319 (there 320) and 1024
   constexpr SizeRange ranges[] = {{vector_add, 1U << 15U, 1U << 22U},
                                   {matrix_add, 181, 2048},
                                   {matrix_multiply, 64, 512},

@@ -1,6 +1,6 @@
 // Models of the boards on which Bateni et al. (RTAS 2020) ran their experiments, to show the shape of their results. A
 // model consists of the costs of policies/memory/memory_model.hpp, execution times and noise. Two tasks overlap as in
-// the paper's section IV-B.
+// section IV-B of Bateni et al.
 #pragma once
 
 #include "rtexec/studies/experiments/memory_experiment.hpp"
@@ -29,7 +29,7 @@ struct MemoryBoardModel {
 /// Returns a simulated platform with the costs and noise of `model`, which must outlive the platform. Equal seeds give
 /// equal times.
 [[nodiscard]] std::unique_ptr<MemoryPlatform> modelled_memory(const MemoryBoardModel& model, std::uint64_t seed);
-/// Returns workloads with sizes up to the sizes in the paper.
+/// Returns workloads with sizes up to the sizes in the paper of Bateni et al.
 [[nodiscard]] std::vector<MemoryWorkload> modelled_workloads();
 
 } // namespace rtexec::study

@@ -40,7 +40,8 @@ using CoRunExecution = decltype(Options::co_run_execution);
 using RecordedExecutions = std::vector<std::vector<Duration>>;
 
 /// Reads the execution times from a file that `rtexec run --jobs` wrote. Jobs that did not execute are left out.
-/// Returns bad_input if there is no such file, if it has another format, or if a task has no job in it.
+/// Returns bad_input if there is no such file, if its format is not that of `--jobs`, or if it contains no job of a
+/// task.
 [[nodiscard]] Result<RecordedExecutions> read_executions(const std::filesystem::path& file, const TaskSet& tasks);
 
 /// Returns a pattern in which device parts take the recorded times, one after the other or, if there is a seed, at

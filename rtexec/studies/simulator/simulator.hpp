@@ -90,7 +90,7 @@ struct MachineStop {
   std::function<bool(unsigned core)> cores{}; // returns true for a core that stops; absent: all cores stop
   bool device = true;
   bool transfers = true;
-  bool releases = true; // true if threads wake up later for their releases
+  bool releases = true; // true if a stop also delays the wake-up of threads for releases
 };
 
 /// The options of a run. Defaults of absent functions: WCETs and swap costs of the plan, periodic releases, no latency,

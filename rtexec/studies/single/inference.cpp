@@ -31,7 +31,7 @@ std::string names_of(Ports inputs) {
 
 /// Returns the input that `given` (NAME=FILE) names. Returns null if there is no such input.
 const Tensor* named_in(const std::string& given, Ports inputs) {
-  const Tensor* named = nullptr; // a name may contain '=', and begin with another name
+  const Tensor* named = nullptr; // of several matching names the longest is taken, since names may contain '='
   for (const auto& input : inputs)
     if (given.starts_with(input.name + "=") && (named == nullptr || named->name.size() < input.name.size()))
       named = &input;

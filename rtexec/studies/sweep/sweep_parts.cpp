@@ -58,7 +58,7 @@ json json_of(const SweepOptions& options) {
   return object;
 }
 
-/// Reads the options from JSON. Throws json::exception if a field is missing or of another type.
+/// Reads the options from JSON. Throws json::exception if a field is missing or does not have the type of its option.
 SweepOptions options_of(const json& object) {
   SweepOptions options;
   const auto take = [&]<class Value>(const char* name, Value& value) {
