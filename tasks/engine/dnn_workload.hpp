@@ -31,7 +31,7 @@ class DnnWorkload final : public Workload {
     MemoryClass kind = MemoryClass::state; // class of the added swappable memory
   };
 
-  /// The properties that a model's file leaves open and the user supplies.
+  /// The properties that the user supplies because the model's file does not specify them.
   struct Given {
     GivenInputs inputs;
     std::map<std::string, std::string> state; // maps the name of an input to the name of the output that it holds

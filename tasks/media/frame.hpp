@@ -38,8 +38,9 @@ class FrameSampler {
   /// Floats become (value in [0, 1] - mean) / deviation. The normalisation of `preprocessing` applies if there is
   /// one, otherwise the normalisation of the tensor. uint8 elements become the pixels themselves, rounded to nearest.
   ///
-  /// Returns bad_input for a tensor of another shape or of a type that cannot hold pixels (holds_pixels()). Also
-  /// returns bad_input for an empty picture, for more than 16384 pixels on a side, and for uint8 with a normalisation.
+  /// Returns bad_input if the tensor's shape fits no permitted layout, or if its type cannot hold pixels
+  /// (holds_pixels()). Also returns bad_input for an empty picture, for more than 16384 pixels on a side, and for uint8
+  /// with a normalisation.
   [[nodiscard]] static Result<FrameSampler> make(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
   /// Returns the size of the network's input in pixels.

@@ -16,8 +16,8 @@ class TensorPicture {
  public:
   /// Makes a converter for inputs with the shape and type of `tensor` that were filled with `preprocessing`. The shape
   /// must be [1, 3, height, width] (tried first) or [1, height, width, 3], or one of these shapes with one channel.
-  /// Returns bad_input for another shape, a type that cannot hold pixels (holds_pixels()), an empty picture, or more
-  /// than 16384 pixels on a side.
+  /// Returns bad_input for a shape that is none of these, a type that cannot hold pixels (holds_pixels()), an empty
+  /// picture, or more than 16384 pixels on a side.
   [[nodiscard]] static Result<TensorPicture> of(const rtexec::Tensor& tensor, const Preprocessing& preprocessing = {});
 
   /// Converts the tensor's `bytes` to pixels of `picture`, whose memory is reused if it suffices. A single channel

@@ -66,8 +66,8 @@ class Planner {
     return {static_cast<std::uint32_t>(plan_.groups.size() - 1), 0};
   }
 
-  /// Plans a concatenation along another axis than channels. In its buffer, the pixels of an input are not evenly
-  /// spaced as in an image. So only kernels that support any spacing (`anywhere_`) can write the input there.
+  /// Plans a concatenation along an axis that is not the channel axis. In its buffer, the pixels of an input are not
+  /// evenly spaced as in an image. So only kernels that support any spacing (`anywhere_`) can write the input there.
   void place_along(std::size_t axis, const Node& node) {
     auto& whole = plan_.slots[node.output];
     const auto anywhere = [&](TensorId id) { return plan_.slots[id].group == Slot::none && anywhere_[id]; };

@@ -125,7 +125,7 @@ class Tuner {
       if (device_.fault())
         return Unexpected(seconds ? Error{Errc::device_lost, "the device was lost while it was measured"}
                                   : seconds.error());
-      if (!seconds || *seconds >= *least) continue; // skips a method that failed or is not faster
+      if (!seconds || *seconds >= *least) continue; // skips a method that failed or is not faster than `best`
       *least = *seconds;
       best = candidate;
     }

@@ -111,8 +111,8 @@ class LoweringContext {
   [[nodiscard]] Strides aligned_pixels(const Shape& shape) const { return aligned_pixels(shape, storage()); }
   [[nodiscard]] static bool aligned(const PlacedTensor& value) { return value.location.offset % 16 == 0; }
 
-  /// Returns tensor `id` with channels last. If the tensor has another layout, returns a copy, which is made only once.
-  /// If `on_chunks` is set, the pixels of the result begin at multiples of 16 bytes.
+  /// Returns tensor `id` with channels last. If the tensor is not stored in this layout, returns a copy, which is made
+  /// only once. If `on_chunks` is set, the pixels of the result begin at multiples of 16 bytes.
   Pixels pixels(TensorId id, bool on_chunks = false);
   /// Returns the result of pixels() with `on_chunks` set. In addition, zeros follow the channels of each pixel, up to a
   /// multiple of 16 bytes.
@@ -123,11 +123,12 @@ class LoweringContext {
 
   PlacedTensor row_major(TensorId id, Storage of);
   PlacedTensor row_major(TensorId id) { return row_major(id, storage()); }
-  /// Returns tensor `id` in the storage `of`. If it has another storage, returns a copy, which is made only once.
+  /// Returns tensor `id` in the storage `of`. If the tensor is not in this storage, returns a copy, which is made only
+  /// once.
   PlacedTensor stored(TensorId id, Storage of);
-  /// Returns tensor `id` with the shape `flat`, in the storage `of`, with channels last. If the tensor has another
-  /// layout or storage, returns a copy, which is made only once. If `on_chunks` is set, the pixels of the result begin
-  /// at multiples of 16 bytes.
+  /// Returns tensor `id` with the shape `flat`, in the storage `of`, with channels last. If the tensor does not have
+  /// this layout and this storage, returns a copy, which is made only once. If `on_chunks` is set, the pixels of the
+  /// result begin at multiples of 16 bytes.
   Pixels flat_pixels(TensorId id, const Shape& flat, Storage of, bool on_chunks);
 
   // ---- destinations of results

@@ -1,5 +1,5 @@
 // Decides whether each four-dimensional tensor is stored row-major or with channels (the second dimension) last.
-// Row-major is better if the network itself moves channels to the last dimension.
+// Row-major is better than channels last if the network itself moves channels to the last dimension.
 #pragma once
 
 #include "tasks/engine/graph/graph.hpp"

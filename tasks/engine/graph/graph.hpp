@@ -22,10 +22,10 @@
 
 namespace rtexec::tasks {
 
-/// Shapes and constants that the user supplies because the model file leaves them open. Both maps are keyed by the name
-/// of the input.
+/// Shapes and constants that the user supplies because the model file does not specify them. Both maps are keyed by the
+/// name of the input.
 struct GivenInputs {
-  std::map<std::string, Shape> shapes; // every dimension of an input with open dimensions
+  std::map<std::string, Shape> shapes; // all dimensions of each input with a dimension whose size the file lacks
   /// Every element, or a single value for all elements; the input becomes a constant.
   std::map<std::string, std::vector<double>> constants;
 };
@@ -503,7 +503,7 @@ struct Node {
 struct Graph {
   std::string name;
   std::map<std::string, std::string> metadata; // the file's metadata_props
-  /// A note for each property that the file leaves open, with the value that was chosen for it.
+  /// A note for each property that the file does not specify, with the value that was chosen for it.
   std::vector<std::string> notes;
   std::vector<Tensor> tensors;
   /// Topologically sorted nodes. Each tensor is written by at most one node.

@@ -15,7 +15,7 @@ namespace {
 
 bool is_open(const Dimension& dimension) { return !dimension.value; }
 
-/// Returns the shape of an input, with "?" for open dimensions: "1x3x?x?".
+/// Returns the shape of an input, with "?" for each open dimension (the file does not specify its size): "1x3x?x?".
 std::string with_gaps(const Input& input, std::string_view separator) {
   std::string text;
   for (const Dimension& dimension : input.shape)

@@ -11,8 +11,8 @@
 namespace rtexec::tasks::onnx_source {
 
 /// Returns the shape of each input. All dimensions are fixed and within the reader's limits. A symbolic dimension has
-/// the same size in all inputs. Throws Refusal if a shape from the user does not fit the file, or if a dimension
-/// remains open.
+/// the same size in all inputs. Throws Refusal if a shape from the user does not fit the file, or if neither the file
+/// nor the user specifies the size of a dimension.
 [[nodiscard]] std::vector<Shape> input_shapes(const Model& model);
 /// Returns the input named `name`. `given` is the kind of the user's value ("a shape", "a constant") for the error
 /// message. Throws Refusal if the model has no such input.

@@ -83,7 +83,7 @@ struct Subgraph {
 };
 
 struct Dimension {
-  std::optional<std::int64_t> value; // the size; nullopt if the file leaves it open
+  std::optional<std::int64_t> value; // the size; nullopt for an open dimension: the file does not specify its size
   std::string symbol;                // the name of an open dimension
 };
 
@@ -91,7 +91,7 @@ struct Input {
   std::string name;
   ElementType type = ElementType::float32;
   std::vector<Dimension> shape;
-  bool has_shape = true; // false: the file leaves even the number of dimensions open
+  bool has_shape = true; // false: the file does not even specify the number of dimensions
 };
 
 struct Output {

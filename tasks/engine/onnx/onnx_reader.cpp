@@ -390,8 +390,8 @@ onnx_source::LocalFunctions read_functions(const onnx::ModelProto& model, const 
   unsupported(what + " is of type " + type_name(type) + "; supported: " + supported_types);
 }
 
-/// Returns the name of an open dimension. Returns "" for a placeholder such as "?" or "-1", which some exporters write
-/// if the dimension has no name.
+/// Returns the name of an open dimension (the file does not specify its size). Returns "" for a placeholder such as "?"
+/// or "-1", which some exporters write if the dimension has no name.
 std::string symbol_of(const std::string& name) {
   const bool names = std::ranges::any_of(name, [](unsigned char c) { return std::isalpha(c) != 0 || c >= 0x80; });
   return names && name != "None" ? name : "";

@@ -1,6 +1,6 @@
 // Reads ONNX files into a Graph. Every shape becomes static. Shape arithmetic and other constant sub-graphs are
-// evaluated. If the file leaves input dimensions open, the caller must supply them. Constants may be in other files of
-// the model's folder (external data).
+// evaluated. If the file does not specify the size of an input's dimension, the caller must supply the size. Constants
+// may be in other files of the model's folder (external data).
 //
 // For any sequence of bytes the result is a Graph or an Error. The reader does not crash, and makes no tensor with more
 // than max_elements elements.
@@ -37,11 +37,12 @@ struct SupportedOperator {
 /// The maximum size of a file that protobuf can parse, in bytes. Tensors in other files may be larger.
 inline constexpr std::size_t max_onnx_file = 0x7fff'ffff;
 
-/// Reads `file`. Returns bad_input if the file is unreadable, damaged or contradictory, if a dimension remains open, or
-/// if `given` does not fit the file. Returns unsupported for operators, attributes, types or shapes that the engine
-/// does not support. That error lists all of them, with their nodes and the supported alternatives. A symbolic
-/// dimension has one size in all inputs, including inputs for which the user supplied no shape. `seen` receives all
-/// bytes from which the graph is made: the bytes of the file, then the bytes of each tensor in another file.
+/// Reads `file`. Returns bad_input if the file is unreadable, damaged or contradictory, or if `given` does not fit the
+/// file. Also returns bad_input if neither the file nor `given` specifies the size of an input's dimension. Returns
+/// unsupported for operators, attributes, types or shapes that the engine does not support. That error lists all of
+/// them, with their nodes and the supported alternatives. A symbolic dimension has one size in all inputs, including
+/// inputs for which the user supplied no shape. `seen` receives all bytes from which the graph is made: the bytes of
+/// the file, then the bytes of each tensor in another file.
 [[nodiscard]] Result<Graph> read_onnx(const std::filesystem::path& file, const GivenInputs& given = {},
                                       const BytesObserver& seen = {});
 /// Reads a model from memory. Messages use `name` as the name of the file. External data is searched in `folder`;

@@ -37,7 +37,7 @@ Buffer first_part(Buffer buffer, Bytes size) {
   return buffer;
 }
 
-/// True if the GPU was faster at the last four sizes. Larger sizes then need not be measured.
+/// True if the GPU was faster than the host at each of the last four sizes. Then larger sizes need not be measured.
 bool surely_crossed(std::span<const InitialisationTimes> times) {
   constexpr std::size_t in_a_row = 4;
   return times.size() >= in_a_row && std::ranges::all_of(times.last(in_a_row), [](const InitialisationTimes& each) {

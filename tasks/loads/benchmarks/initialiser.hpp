@@ -37,8 +37,8 @@ struct InitialisationTimes {
   Bytes size;
   Duration host{0}, gpu{0};
 };
-/// Returns the smallest measured size from which on the GPU is faster at every measured size. `times` must ascend by
-/// size. Returns nullopt if the GPU is slower at the largest size.
+/// Returns the smallest measured size from which on the GPU is faster than the host at every measured size. `times`
+/// must ascend by size. Returns nullopt if the GPU is not faster than the host at the largest size.
 [[nodiscard]] std::optional<Bytes> crossover(std::span<const InitialisationTimes> times);
 
 class Initialiser {

@@ -1,7 +1,7 @@
 // Runs a micro-benchmark (benchmark.hpp) as a workload under a memory policy (D: device, M: managed, H: host memory).
-// The first CPU part of a job writes the inputs, so that the host's caches are dirty and managed pages are on the host.
-// The device part makes the policy's copies and runs the kernels. The last CPU part reads the results into a checksum.
-// Therefore each job has the costs of its policy.
+// The first CPU part of a job writes the inputs. So the host's caches hold modified lines, and managed pages are on the
+// host. The device part makes the policy's copies and runs the kernels. The last CPU part reads the results into a
+// checksum. Therefore each job has the costs of its policy.
 //
 // The arrays are the workload's own buffers, separate from the device's chunks. They are not swapped, and reduce the
 // capacity of the device. On a GPU, copies and kernels form one CUDA graph in the compute stream. The copies compete

@@ -154,8 +154,8 @@ template <class Math, class Shape> struct AttentionTile {
   }
 
   /// Adds the products of scores and values to the sums. The scores that a lane already holds form its fragment of the
-  /// left factor. For halves, they are in the order that the matrix instruction expects. For floats, the keys of both
-  /// factors are in another order, the same for both, which changes only the order of each sum's terms.
+  /// left factor. For halves, they are in the order that the matrix instruction expects. For floats, the keys are in a
+  /// different order, which is the same in both factors. This changes only the order of each sum's terms.
   DEVICE void add_values(const float (&scores)[groups][4], const char* values) {
     if constexpr (sizeof(Scalar) == 2) {
       const SharedAddress from =

@@ -289,8 +289,8 @@ struct CopyArguments {
 };
 
 /// y = activation((a - a_zero) * a_scale + (b - b_zero) * b_scale). If b is null, its term is omitted. If `to_levels`
-/// is set, the result is then quantised by `levels`, to int8 or to integers in another storage. The kernel's name ends
-/// in the storage of a and b, and in the storage of y.
+/// is set, the result is then quantised by `levels` to integers in the storage of y, for example int8. The kernel's
+/// name ends in the storage of a and b, and in the storage of y.
 struct RescaleArguments {
   const void* a = nullptr;
   const void* b = nullptr;

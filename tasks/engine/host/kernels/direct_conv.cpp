@@ -266,7 +266,7 @@ class DirectConv final : public Step {
   [[nodiscard]] std::int64_t planes() const { return g_.group_in() * groups_at_once_; }
 
   /// Computes several groups of one channel each. Each of the three stages processes all groups before the next stage
-  /// begins, because a load is slow if it soon follows stores of another width to the same data.
+  /// begins. The reason: a load that soon follows stores to the same data is slow if load and stores differ in width.
   void run_channels(const ConvOperands& o, std::int64_t image, std::int64_t first, std::int64_t count, std::int64_t row,
                     std::int64_t rows) const noexcept {
     float* lines = o.workspace + planes() * plane_ + slack;

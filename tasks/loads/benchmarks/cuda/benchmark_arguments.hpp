@@ -5,7 +5,7 @@
 
 namespace rtexec::tasks::cuda {
 
-constexpr int benchmark_threads = 256; // threads of a block, in x; some kernels use another number
+constexpr int benchmark_threads = 256; // threads of a block, in x, for kernels that do not define a number of their own
 
 /// Returns a pseudo-random number. For each value of `seed`, the function is a bijection of `i`.
 constexpr unsigned noise(unsigned i, unsigned seed) {
