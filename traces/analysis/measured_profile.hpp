@@ -18,8 +18,9 @@ struct Measured {
 };
 
 /// Derives WCETs by the rules of wcet/part_wcet.hpp. `before` is an earlier profile; the new executions are added to
-/// its executions of the same workloads. Returns bad_input if figures of a task are invalid, a task ran no job, the
-/// recording does not name the measured workloads, or `before` is of another machine or device.
+/// its executions of the same workloads. Returns bad_input if figures of a task are invalid, a task ran no job, or the
+/// recording does not name the measured workloads. Also returns bad_input if `before` was not measured on the machine
+/// and the device of the recording.
 [[nodiscard]] Result<Measured> measured_profile(const Analysis& analysis, const WcetOptions& options,
                                                 const std::optional<Profile>& before = {});
 

@@ -26,8 +26,8 @@ class EventDecoder final : public EventSink {
   void loss(const Loss& loss) override { handler_.loss(loss); }
   [[nodiscard]] bool stops() const override { return handler_.stops(); }
 
-  /// Returns a note on the fields that the recording lacks because another version of rtexec wrote it; empty if it
-  /// lacks no field. Missing fields keep their defaults.
+  /// Returns a note on the fields that the recording lacks, because the version of rtexec that wrote the recording did
+  /// not have these fields. Returns an empty text if no field is missing. Missing fields keep their defaults.
   [[nodiscard]] std::string note() const;
 
   /// Says how one class of events stores a part of a field. A field of events.hpp has one or more parts.

@@ -83,8 +83,8 @@ class RecordedEvent {
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
   /// Returns the time of recording, on CLOCK_MONOTONIC.
   [[nodiscard]] Instant time() const noexcept { return time_; }
-  /// Returns nullopt if the event has no such field, or if the field has another type. An enumeration can be read as an
-  /// integer, and also as a text if its value has a name.
+  /// Returns nullopt if the event has no such field, or if the field does not have the requested type. An enumeration
+  /// can be read as an integer, and also as a text if its value has a name.
   [[nodiscard]] std::optional<std::int64_t> integer(const char* field) const;
   [[nodiscard]] std::optional<std::string_view> text(const char* field) const;
 
