@@ -115,7 +115,7 @@ class Gpu {
   [[nodiscard]] virtual void* stream() const noexcept = 0;
 
   /// Set-up. Makes the device's context current on the calling thread, for direct calls of the driver or a library. In
-  /// execute() the context is already current.
+  /// execute(), execute_segment() and launch_segment() the context is already current.
   [[nodiscard]] virtual Result<> enter() const = 0;
   /// Set-up. Loads a module from `image`: a cubin, a fatbin, or PTX that ends with a zero byte. `name` is used in error
   /// messages. Returns unsupported if the image is for another GPU, or for a newer driver.

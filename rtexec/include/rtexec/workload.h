@@ -49,8 +49,12 @@ typedef struct rtexec_memory {
 typedef struct rtexec_device {
   size_t size;
   const char* name; /* the device's own name: "host", "NVIDIA H200" */
-  /* The compute engine's CUstream. It belongs to the device's primary context, which is current in bind() and
-   * execute(). Null on the host device, whose addresses are ordinary addresses. */
+  /* The compute engine's CUstream. It belongs to the device's primary context. This context is current in bind() and
+   * tune(), and in execute(), execute_segment() and launch_segment(). In all other functions, such as before(), after()
+   * and destroy(), it may not be current: code that calls the driver there must get the context by cuStreamGetCtx() and
+   * set it by cuCtxSetCurrent(). (In C++, Gpu::enter() does so. CUDA's runtime library uses the primary context without
+   * such a call.) Work in other streams is not part of the job, and rtexec does not wait for it. Null on the host
+   * device, whose addresses are ordinary addresses. */
   void* stream;
   void* self; /* argument of wait() */
   /* Waits until all work in the stream is done. The task set's key `completion` selects whether the function sleeps or
