@@ -81,13 +81,14 @@ std::vector<Key<DeviceOptions>> device_keys() {
       key<D>("co_run", boolean(),
              "true: while a job under memory policy M or H waits for pages, a job under policy D may execute on the "
              "device. All tasks' memory must fit into the device. Only tasks with co_run_wcet co-run; tasks under M or "
-             "H also need mapping_idle",
+             "H also need mapping_idle. On a GPU, tasks with a backend or a workload in C or C++ never co-run",
              &D::co_run),
-      key<D>("launch_ahead", word_or("auto", integer<std::uint32_t>(0, max_launch_ahead)),
-             "number of segments of a job that are launched while an earlier segment executes. More segments shorten "
-             "the gaps between segments, but delay preemption. auto: 1 if the set is proved only with it, or needs "
-             "less device time with it; otherwise 0",
-             &D::launch_ahead),
+      key<D>(
+          "launch_ahead", word_or("auto", integer<std::uint32_t>(0, max_launch_ahead)),
+          "number of segments of a job that are launched while an earlier segment executes. More segments shorten "
+          "the gaps between segments, but delay preemption. auto: 1 if the set is proved only with it, or if it saves "
+          "at least 1 % of the device's time; otherwise 0",
+          &D::launch_ahead),
       key<D>("memory_objective", one_of<MemoryObjective>(),
              "how memory_policy = \"auto\" chooses among the policies with which the set is proved: most-slack: the "
              "largest slack to the deadlines that fits into the capacity; least-memory: the smallest memory",

@@ -287,7 +287,7 @@ Result<std::uint32_t> plan_memory(Plan& plan, const ResolvedSet& set, std::span<
   if (const auto given = plan_policies(plan, set); !given) return Unexpected(given.error());
   if (const auto laid = plan_arenas(plan, set, memory); !laid) return Unexpected(laid.error());
 
-  plan_co_running(plan, set.tasks);
+  plan_co_running(plan, set.tasks, set.board);
   const SlotDemand need = need_of(plan);
   plan_buffers(plan, set, memory);
   plan.scratch_chunks = plan.shared_scratch ? need.scratch : 0;

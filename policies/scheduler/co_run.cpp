@@ -5,8 +5,8 @@
 namespace rtexec::policies {
 namespace {
 
-std::optional<CoRun> asked(const Task& task, MemoryPolicy policy) {
-  if (!task.co_run_wcet || !task.wcet->uses_device()) return std::nullopt;
+std::optional<CoRun> asked(const Task& task, MemoryPolicy policy, const Board& board) {
+  if (!task.co_run_wcet || !task.wcet->uses_device() || !can_use_both_engines(task, board)) return std::nullopt;
   CoRun co_run{.wcet = std::max(*task.co_run_wcet, task.wcet->device), .idle = {}};
   if (config::waits_for_pages(policy)) co_run.idle = task.mapping_idle.value_or(Duration(0));
   return co_run;
@@ -24,10 +24,14 @@ std::vector<TaskPair> pairs(const Plan& plan) {
   return all;
 }
 
-void plan_co_running(Plan& plan, const TaskSet& tasks) {
+bool can_use_both_engines(const Task& task, const Board& board) {
+  return !board.has_driver() || (task.workload != WorkloadKind::custom && task.backend.empty());
+}
+
+void plan_co_running(Plan& plan, const TaskSet& tasks, const Board& board) {
   if (!tasks.device.co_run) return;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
-    plan.tasks[i].co_run = asked(tasks.tasks[i], plan.tasks[i].memory_policy);
+    plan.tasks[i].co_run = asked(tasks.tasks[i], plan.tasks[i].memory_policy, board);
   std::vector<bool> has_partner(plan.tasks.size());
   for (const TaskPair& pair : pairs(plan)) has_partner[pair.executes] = has_partner[pair.waits] = true;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {

@@ -3,6 +3,7 @@
 // job executes (Bateni et al., RTAS 2020, section IV-B). Pure; proofs: proofs/co-run.md.
 #pragma once
 
+#include <rtexec/board.hpp>
 #include <rtexec/plan.hpp>
 #include <rtexec/task_set.hpp>
 
@@ -41,8 +42,12 @@ struct TaskPair {
 };
 [[nodiscard]] std::vector<TaskPair> pairs(const Plan& plan);
 
+/// True if both compute engines of the board can execute the task. On a GPU, a user's workload or a back end gets the
+/// stream of the first engine when it is bound, and may submit work only to this stream.
+[[nodiscard]] bool can_use_both_engines(const Task& task, const Board& board);
+
 /// Sets the co-running parameters (CoRun) of each task of the plan. The memory policies must be known, and every task
-/// needs a wcet.
-void plan_co_running(Plan& plan, const TaskSet& tasks);
+/// needs a wcet. A task that cannot use both engines never co-runs.
+void plan_co_running(Plan& plan, const TaskSet& tasks, const Board& board);
 
 } // namespace rtexec::policies

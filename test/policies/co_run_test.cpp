@@ -259,10 +259,12 @@ TaskSet asked(const std::vector<Given>& tasks) {
   return set;
 }
 
-Plan planned(const TaskSet& set) {
+Plan planned(const TaskSet& set, DeviceKind device = DeviceKind::host) {
+  Board board;
+  board.device = device;
   Plan plan;
   for (const Task& task : set.tasks) plan.tasks.emplace_back().memory_policy = task.memory_policy;
-  plan_co_running(plan, set);
+  plan_co_running(plan, set, board);
   return plan;
 }
 
@@ -280,6 +282,17 @@ TEST(CoRun, PlansOnlyTasksWithAPartner) {
 TEST(CoRun, PlansCoRunningWcetNoShorterThanAlone) {
   const Plan plan = planned(asked({{M, 30, 10}, {D, 2}}));
   EXPECT_EQ(plan.tasks[1].co_run->wcet, Duration(5));
+}
+
+TEST(CoRun, PlansNoTaskOfUserOrBackEndOnGpu) {
+  TaskSet set = asked({{M, 30, 10}, {D, 10}});
+  set.tasks[1].workload = WorkloadKind::custom;
+  EXPECT_TRUE(planned(set).co_runs()) << "on the host device each engine is a thread";
+  EXPECT_FALSE(planned(set, DeviceKind::cuda).co_runs()) << "its work goes to the stream of the first engine";
+  set.tasks[1].workload = WorkloadKind::dnn;
+  EXPECT_TRUE(planned(set, DeviceKind::cuda).co_runs());
+  set.tasks[1].backend = "onnxruntime";
+  EXPECT_FALSE(planned(set, DeviceKind::cuda).co_runs());
 }
 
 TEST(CoRun, PlansNothingWhenDisabled) {

@@ -270,7 +270,7 @@ std::string why_no_pair(const ResolvedSet& set, const Plan& plan) {
   Nearest executes, waits;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i) {
     const Task& task = set.tasks.tasks[i];
-    if (!task.co_run_wcet) continue;
+    if (!task.co_run_wcet || !policies::can_use_both_engines(task, set.board)) continue;
     if (!config::waits_for_pages(plan.tasks[i].memory_policy)) {
       if (!executes || *task.co_run_wcet < executes->first) executes = {*task.co_run_wcet, task.name};
     } else if (const Duration idle = task.mapping_idle.value_or(Duration(0)); !waits || idle > waits->first) {

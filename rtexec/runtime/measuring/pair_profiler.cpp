@@ -1,6 +1,7 @@
 #include "rtexec/runtime/measuring/pair_profiler.hpp"
 
 #include "config/memory_policy.hpp"
+#include "policies/scheduler/co_run.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -16,12 +17,13 @@ bool waits(const Task& task) { return config::waits_for_pages(task.memory_policy
 
 bool waits_on_device(const Task& task) { return waits(task) && task.wcet->uses_device(); }
 
-std::vector<MeasuredPair> pairs_of(const TaskSet& tasks) {
+std::vector<MeasuredPair> pairs_of(const TaskSet& tasks, const Board& board) {
+  const auto may = [&](const Task& task) { return policies::can_use_both_engines(task, board); };
   std::vector<MeasuredPair> pairs;
   for (std::size_t computing = 0; computing < tasks.tasks.size(); ++computing)
     for (std::size_t waiting = 0; waiting < tasks.tasks.size(); ++waiting)
       if (const Task& a = tasks.tasks[computing], &b = tasks.tasks[waiting];
-          !waits(a) && a.wcet->uses_device() && waits_on_device(b))
+          !waits(a) && a.wcet->uses_device() && waits_on_device(b) && may(a) && may(b))
         pairs.push_back({computing, waiting});
   return pairs;
 }
@@ -139,18 +141,18 @@ void measure_pair(std::vector<MeasuredCoRun>& measured, const TaskSet& tasks, co
   }
 }
 
-std::size_t runs_of_pairs(const TaskSet& tasks, bool across) {
-  const std::size_t pairs = pairs_of(tasks).size();
+std::size_t runs_of_pairs(const TaskSet& tasks, const Board& board, bool across) {
+  const std::size_t pairs = pairs_of(tasks, board).size();
   return pairs + (pairs > 0 || (across && std::ranges::any_of(tasks.tasks, waits_on_device)) ? 1 : 0);
 }
 
-std::vector<MeasuredCoRun> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
+std::vector<MeasuredCoRun> measure_pairs(const TaskSet& tasks, const Board& board, std::span<const Wcet> observed,
                                          const std::optional<ResidentTimes>& resident,
                                          const std::function<Setup()>& make_setup, const Enough& enough,
                                          const Watch& watch, bool across) {
   std::vector<MeasuredCoRun> measured(tasks.tasks.size());
-  if (runs_of_pairs(tasks, across) == 0) return measured;
-  for (const MeasuredPair& pair : pairs_of(tasks))
+  if (runs_of_pairs(tasks, board, across) == 0) return measured;
+  for (const MeasuredPair& pair : pairs_of(tasks, board))
     measure_pair(measured, tasks, pair, observed, make_setup, enough, watch);
   const Waits waited = resident ? waits_beyond(*resident, tasks, make_setup(), enough, watch)
                                 : waits_without_core(tasks, make_setup(), enough, watch);

@@ -9,6 +9,7 @@
 // observed wait is used.
 #pragma once
 
+#include <rtexec/board.hpp>
 #include <rtexec/task_set.hpp>
 #include <rtexec/units.hpp>
 #include "rtexec/runtime/measuring/measured_run.hpp"
@@ -52,13 +53,14 @@ void measure_pair(std::vector<MeasuredCoRun>& measured, const TaskSet& tasks, co
 /// Returns the minimum number of runs of measure_pairs(). `across` is true if further pairs will be measured, with
 /// memory policies that differ from the policies in `tasks`. The waits of all tasks are then needed, even if `tasks`
 /// has no pair.
-[[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks, bool across = false);
+[[nodiscard]] std::size_t runs_of_pairs(const TaskSet& tasks, const Board& board, bool across = false);
 
 /// Measures all pairs, and how long their device parts wait for pages. If `resident` is present, a part's wait is its
 /// execution time minus its time in `resident`. If it is absent, as on the host device, the wait is the time in which
 /// the part's thread has no core. Returns the results by task. For `across` see runs_of_pairs(); for the other
 /// parameters see measure_pair().
-[[nodiscard]] std::vector<MeasuredCoRun> measure_pairs(const TaskSet& tasks, std::span<const Wcet> observed,
+[[nodiscard]] std::vector<MeasuredCoRun> measure_pairs(const TaskSet& tasks, const Board& board,
+                                                       std::span<const Wcet> observed,
                                                        const std::optional<ResidentTimes>& resident,
                                                        const std::function<Setup()>& make_setup, const Enough& enough,
                                                        const Watch& watch, bool across = false);

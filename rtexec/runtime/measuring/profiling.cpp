@@ -5,6 +5,7 @@
 #include "config/names.hpp"
 #include "config/profile_file.hpp"
 #include "hal/machine_files.hpp"
+#include "policies/scheduler/co_run.hpp"
 #include "rtexec/runtime/observation/layer_times.hpp"
 #include "rtexec/runtime/planning/loaded_set.hpp"
 #include "rtexec/runtime/measuring/measured_run.hpp"
@@ -333,7 +334,7 @@ class Runs {
 
   [[nodiscard]] std::size_t count_pair_runs() const {
     if (!tasks_.device.co_run) return 0;
-    return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), across_);
+    return runs_of_pairs(measured_at(tasks_, own_periods(tasks_), tuned_), tuned_.board, across_);
   }
 
   void measure_co_runs() {
@@ -349,8 +350,8 @@ class Runs {
       return setup;
     };
     const TaskSet alone = measured_at(tasks_, own_periods(tasks_), tuned_);
-    co_runs =
-        measure_pairs(alone, observed, resident_times(alone), make_setup, asked_.pairs, std::ref(progress_), across_);
+    co_runs = measure_pairs(alone, tuned_.board, observed, resident_times(alone), make_setup, asked_.pairs,
+                            std::ref(progress_), across_);
   }
 
   /// Returns the longest device part of each task while all data is in device memory. The device part then waits for no
@@ -520,7 +521,10 @@ bool crosses(const TaskSet& tasks, const Board& board) {
 
 std::vector<Crossing> crossings_of(std::span<const Round> rounds, const TaskSet& asked, const Board& board) {
   std::vector<Crossing> crossings;
-  const auto open = [&](std::size_t task) { return open_policies(asked.tasks[task], board).size() > 1; };
+  const auto open = [&](std::size_t task) {
+    return open_policies(asked.tasks[task], board).size() > 1 &&
+           policies::can_use_both_engines(asked.tasks[task], board);
+  };
   for (const Round& round : rounds)
     for (std::size_t computing = 0; computing < asked.tasks.size(); ++computing)
       for (std::size_t waiting = 0; waiting < asked.tasks.size(); ++waiting)

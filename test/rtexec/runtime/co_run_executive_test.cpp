@@ -256,7 +256,7 @@ struct MeasuredPair {
     std::vector<Wcet> observed;
     for (const Task& task : pair.set.tasks) observed.push_back(*task.wcet);
     observed[1].before += first_part_of_computing;
-    EXPECT_EQ(executive::runs_of_pairs(pair.set), 3u) << "two under D with one, and alone";
+    EXPECT_EQ(executive::runs_of_pairs(pair.set, read_board("host").value()), 3u) << "two under D with one, and alone";
     pair.set.device.co_run = false;
     for (Task& task : pair.set.tasks) {
       task.co_run_wcet.reset();
@@ -274,8 +274,8 @@ struct MeasuredPair {
       }
       return setup;
     };
-    tasks = executive::measure_pairs(pair.set, observed, resident, make_setup, {.jobs = 4, .time = {}},
-                                     [](std::uint64_t, Duration, Duration) {});
+    tasks = executive::measure_pairs(pair.set, read_board("host").value(), observed, resident, make_setup,
+                                     {.jobs = 4, .time = {}}, [](std::uint64_t, Duration, Duration) {});
     EXPECT_EQ(tasks.size(), 3u);
     EXPECT_EQ(pair.seen.wrong, 0);
   }
