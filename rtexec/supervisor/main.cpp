@@ -27,7 +27,8 @@ constexpr const char* help =
 
 rtexec-supervisor [OPTIONS] SET SAFE_SET [-- OPTIONS OF rtexec run]
   Runs the task set file SET with `rtexec run SET --flight-recorder DATA/recordings/N`, without a time limit. SAFE_SET
-  is run instead of SET in three cases: SET is refused; it has failed three times in a row; or the machine has booted
+  is run instead of SET in three cases: SET or its models are wrong, or its deadlines cannot be promised (exit code 2
+  or 3 of `rtexec run`); SET has failed three times in a row for another reason; or the machine has booted
   three times in a row without a run of SET that lasted PROOF seconds. If SAFE_SET is "", there is no such set.
   DATA/supervisor.counts keeps the numbers of failures and boots; delete this file to try SET again. If it cannot be
   written, SAFE_SET is run, because failed boots could not be counted.
