@@ -306,7 +306,7 @@ TEST(Trace, LoadingIsRecordedForExperiment) {
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
   const auto shown = plant->timeline(
-      {.workload = "needleman-wunsch", .size = Bytes{1 << 20}, .way = study::InitialisationMethod::tiles, .tiles = 4});
+      {.workload = "needleman-wunsch", .size = Bytes{1 << 20}, .method = study::InitialisationMethod::tiles, .tiles = 4});
   ASSERT_TRUE(shown) << problem(shown);
   const traces::Analysis analysis = analysed(*session);
   ASSERT_EQ(analysis.tasks.size(), 1u);
