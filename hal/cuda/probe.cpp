@@ -61,8 +61,9 @@ class Bench {
 
   bool shows_through() { return map(reading_, 0, cuda::AccessFlags::read) && fill(0x5a) && holds(reading_, 0x5a); }
 
-  /// True if the driver refuses to copy into the read-only mapping. The trial is a copy and not a kernel, because only
-  /// the driver would stop a copy.
+  /// True if the driver refuses to copy into the read-only mapping. The trial is a copy, because a refused copy
+  /// only returns an error code. A kernel that wrote through the mapping would cause a fault, and a fault makes the
+  /// device unusable.
   bool read_only_holds() {
     if (!reading_.mapped || !fill(0x2b)) return false;
     const std::vector<std::byte> other(4096);

@@ -207,7 +207,8 @@ class SplitSearch {
     return std::max(here.slack(), instant - busy_) <= least;
   }
 
-  /// True if task `i` has enough time on the device when no other task uses it, whichever caps the other tasks have.
+  /// True if task `i` has enough time for its device part when no other task uses the device. This holds for all
+  /// choices of the other tasks' caps (the latest ends of their device parts).
   bool has_time_alone(std::size_t i) const {
     const StagedTask& task = set_.tasks[i];
     const StageBounds& most = longest_[i];

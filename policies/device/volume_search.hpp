@@ -3,8 +3,9 @@
 // Symbols: x_i is the swap volume of task i. V is the overflow: the number of chunks that the device lacks. F = sum of
 // x - V is the number of frames: the physical chunks that the swapped chunks share.
 //
-// - RT-Swap (1c), max x <= F: there are enough frames for the chunks of each job (Kang et al., RTSS 2023).
-// - (M) of swap_bounds.hpp: under `pipelined`, no job delays a concurrent load of another job.
+// - Condition (1c) of RT-Swap, max x <= F: there are enough frames for the chunks of each job (Kang et al., RTSS 2023).
+// - Condition (M) of proofs/volumes.md (see swap_bounds.hpp): under `pipelined`, no job delays another job's concurrent
+//   load.
 //
 // Serial tests are tests in which chunks do not move during executions. Formulas, and the reason why the search is
 // exact for serial tests: proofs/volumes.md. Set-up only: allocates.
@@ -30,8 +31,9 @@ namespace rtexec::policies {
 /// F (proofs/volumes.md).
 [[nodiscard]] bool fits(const DeviceSet& set, const Volumes& volumes);
 
-/// Returns the first task for which condition (M) fails, or nullopt if (M) holds. The swap volumes must fit. If (M)
-/// holds for any swap volumes, it holds for the largest swap volumes (max_of()).
+/// Returns the first task that violates condition (M) (see the beginning of this file): a job of this task may delay a
+/// concurrent load of another job. Returns nullopt if no task violates (M). The swap volumes must fit. If (M) holds for
+/// any swap volumes, (M) holds for the largest swap volumes (max_of()).
 [[nodiscard]] std::optional<std::size_t> without_load_room(const DeviceSet& set, const Volumes& volumes);
 
 /// Returns different choices of swap volumes that fit, the most promising for `test` first. Returns an empty list if no

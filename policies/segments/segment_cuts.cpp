@@ -111,7 +111,7 @@ struct Label {
   Bytes carry;
   /// The time of the last segment, of the last two segments together, and so on
   std::array<Nanos, max_launch_ahead> recent{};
-  Nanos longest_run = 0; // decides between labels of equal costs
+  Nanos longest_run = 0; // the time of the longest run (see keep()); decides between labels of equal costs
   /// The label that this label extends by one segment: its boundary, and its index among the labels of that boundary
   std::size_t boundary = 0, index = 0;
 
@@ -125,8 +125,9 @@ bool dominates(const Label& a, const Label& b) {
          std::ranges::equal(a.recent, b.recent, std::ranges::less_equal{});
 }
 
-/// Adds a label to the labels of one boundary, and removes labels that another label dominates. If two labels have
-/// equal costs, the label with the shorter longest run stays.
+/// Adds a label to the labels of one boundary, and removes labels that another label dominates. A *run* is a sequence
+/// of 1 + `launch_ahead` consecutive segments, or of all segments if there are fewer. Of two labels with equal costs,
+/// only one stays: the label whose longest run takes less time.
 void keep(std::vector<Label>& labels, const Label& label) {
   if (const auto equal = std::ranges::find(labels, label.costs(), &Label::costs); equal != labels.end()) {
     if (label.longest_run < equal->longest_run) *equal = label;

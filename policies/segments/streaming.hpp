@@ -30,9 +30,10 @@ struct StreamCosts {
   Nanos in_flight = 0; // the time of all operations in flight when a copy of the stream becomes possible
 };
 
-/// Returns an upper bound on the time that `operations` operations in flight take. Each operation takes at most
-/// `longest`. It is a copy of the stream or of another job's load; the last operation belongs to the load. The two
-/// kinds may alternate, which adds `begin` and `resume` (StreamCosts).
+/// Returns an upper bound on the time that `operations` operations in flight on the copy engine take. Each operation
+/// takes at most `longest`. The last operation belongs to another job's load. Each earlier operation belongs to that
+/// load, or is a copy of the stream. Operations of the load and of the stream may alternate, which adds `begin` and
+/// `resume` (StreamCosts).
 [[nodiscard]] constexpr Nanos in_flight(unsigned operations, Nanos longest, Nanos begin, Nanos resume) {
   return bounded(Wide{longest} * operations + Wide{resume} * ((operations + 1) / 2) + Wide{begin} * (operations / 2));
 }

@@ -289,8 +289,9 @@ struct SwapAnalysis {
 };
 
 struct ClockAnalysis {
-  std::string
-      of; // "core 3", "device", "device memory"; "board": has no clock, only limits that invalidate execution times
+  /// "core 3", "device", "device memory" or "board". A board has limits, but no clock. If a board limit was in force,
+  /// execution times of the run are not valid as WCETs
+  std::string of;
   Frequency lowest, highest;
   // reasons that limited the clock at some time: "power", "temperature", "the hardware's brake"
   std::vector<std::string> limits;

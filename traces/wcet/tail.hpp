@@ -25,8 +25,9 @@ constexpr std::size_t max_tested = 250;
 /// The share of the samples that is examined as tail; at least `min_used` samples are examined
 constexpr double top = 0.05;
 constexpr std::size_t min_distinct = 50; // minimum number of different values among the examined samples
-/// Significance level. Lower than in other tests, because the tail of a harmless distribution follows a limit
-/// distribution only approximately
+/// Significance level of one_tail(). It is lower than in other tests: even the tail of a single distribution, which is
+/// no mixture, follows its limit distribution only approximately. The lower level makes it rarer that such a tail is
+/// refused.
 constexpr double one_tail_level = 0.001;
 
 [[nodiscard]] std::size_t max_exceedances(std::size_t samples); // max(100, 10 n^0.3)

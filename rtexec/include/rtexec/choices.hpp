@@ -207,7 +207,8 @@ enum class RegulateWhile {
 enum class BandwidthSharing {
   none,  // all cores stay throttled
   spare, // all cores run without a limit (MemGuard's best-effort sharing)
-  /// A new period begins at once for all cores, so that spare bandwidth is shared in proportion to the budgets.
+  /// As soon as all regulated cores have used up their budgets, a new period begins for all of them. So spare bandwidth
+  /// is shared in proportion to the budgets.
   proportional,
 };
 

@@ -31,7 +31,8 @@ class TaskIo {
   [[nodiscard]] bool asks_program() const noexcept { return static_cast<bool>(callbacks_.on_input); }
   /// True if code on the host reads the bytes of the output with this number.
   [[nodiscard]] bool reads(std::size_t output) const;
-  /// Sets the reaction to an on_input callback without a new value. Only the first call has an effect.
+  /// Sets what happens to a job if the program's on_input callback returns Errc::stale because it has no new value.
+  /// Only the first call has an effect.
   void answer_program(OnStale on_stale) noexcept;
 
   /// Opens all sources and sinks. Called after the workload is bound.
@@ -70,7 +71,7 @@ class TaskIo {
   [[nodiscard]] Expected<bool, Errc> await() noexcept;
   /// True if there is a source that can release jobs.
   [[nodiscard]] bool releases() const noexcept { return releasing() != nullptr; }
-  /// Returns the number of values that no job could use, of the source that releases jobs.
+  /// Returns how many values of the source that releases jobs could be used by no job. Requires releases().
   [[nodiscard]] std::uint64_t passed_over() const noexcept { return releasing()->passed_over(); }
   /// Ends await(). Any thread.
   void wake() noexcept;

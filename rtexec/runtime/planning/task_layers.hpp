@@ -23,9 +23,10 @@ struct TaskLayers {
   std::string obstacle;
 };
 
-/// Returns the layers of `task`. The layers of a synthetic task come from the task set. Other tasks can be cut only if
-/// `entry`, their profile entry, is not null and contains measured layers. The time of a piece is its share of the
-/// WCET. `chunk` is the chunk size of streamed constants.
+/// Returns the layers of `task`, grouped into pieces (sequences of layers between which no cut is possible). The layers
+/// of a synthetic task come from the task set. Other tasks can be cut only if `entry`, their profile entry, is not null
+/// and contains measured layers. The time of each piece is its share of the device part's WCET. `chunk` is the chunk
+/// size of streamed constants.
 [[nodiscard]] TaskLayers task_layers(const Task& task, const Workload& workload, const ProfileEntry* entry, Bytes chunk,
                                      std::uint32_t launch_ahead);
 

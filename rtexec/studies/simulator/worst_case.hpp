@@ -26,9 +26,11 @@ struct WorstCase {
 };
 
 /// Searches for a worst case, with the adversary (adversary.hpp). Calls `go_on` with the number of attempts after each
-/// attempt. If `go_on` returns false, the search ends with the worst case found so far. If `search.early` is false, all
-/// parts take their WCETs. Then the releases in `tasks` are sufficient to repeat the run, and the run begins shortly
-/// before the job. If `search.early` is true, the options in `run` are needed, too.
+/// attempt. If `go_on` returns false, the search ends with the worst case found so far.
+///
+/// If `search.early` is false, all parts take their WCETs. Then the releases in WorstCase::tasks are sufficient to
+/// repeat the run, and the repeated run begins shortly before the worst job (WorstCase::job). If `search.early` is
+/// true, the options in WorstCase::run are needed, too.
 [[nodiscard]] WorstCase find_worst_case(const TaskSet& tasks, const Plan& plan, const Search& search,
                                         const std::function<bool(int done)>& go_on);
 
