@@ -90,8 +90,8 @@ def summary(rows):
         counts[heading_of(row["board"], row["precision"])][row["result"]] += 1
     told = "; ".join(f"{place}: {', '.join(f'{count} {result}' for result, count in results.items())}" for place, results in counts.items())
     text = (f"`python3 test/networks/compare.py --write rtexec/docs/user-guide/supported-networks.md FOLDER` wrote this table ({versions()}). "
-            f"Files by result: {told}. A number alone means that the network is right. Boards other than the host show the larger error of "
-            "both files.")
+            f"Files by result: {told}. A number alone means that the network is right. "
+            "The host has a column for each exporter. The column of any other board shows the larger error of the two exporters' files.")
     return textwrap.fill(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
