@@ -178,7 +178,7 @@ Plan examined(Plan plan, const NamedSet& named, const Refusal& refusal, std::spa
 
 /// Returns the plan with the results of admission. First, the analysis assumes that all jobs keep their deadlines; the
 /// work of service threads with reservations then has a bound. If the set is not proved with that assumption, the tests
-/// under static priority run again without it. They may still promise some tasks.
+/// under static priority run again without the assumption. These tests may still promise some tasks.
 Plan examined(const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency) {
   const auto with = [&](Lateness lateness) {
     const NamedSet named = charged_set(plan, set, urgency, lateness);

@@ -27,11 +27,12 @@ namespace rtexec::policies {
 /// If end-to-end is proved, each real-time task is `promised` and has a response bound. Otherwise the test under static
 /// priority may still prove the most urgent tasks. Then only these tasks are promised.
 ///
-/// With threads = "deadline", the plan is for SCHED_DEADLINE and contains reservations for CPU parts. Otherwise it is
-/// for SCHED_FIFO.
+/// With threads = "deadline", the plan is for SCHED_DEADLINE and contains reservations for CPU parts. Otherwise the
+/// plan is for SCHED_FIFO.
 ///
 /// Tasks that name no core get one of the machine's cores. make_plan() tries a few assignments of cores, and takes the
-/// first assignment with which the set is proved. If there is none, it takes the assignment that comes closest.
+/// first assignment with which the set is proved. If no assignment proves the set, make_plan() takes the assignment
+/// that comes closest to a proof.
 ///
 /// If the memory of all tasks does not fit, make_plan() chooses swap volumes (how many chunks each task swaps). It
 /// takes the first swap volumes for which the set is proved, or else the swap volumes that come closest to a proof.

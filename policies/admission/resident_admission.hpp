@@ -1,5 +1,5 @@
 // Computes what admission would prove of a set with other execution times, for sets whose memory fits without swapping.
-// The search for memory policies calls it many times. Pure; proofs: policies/proofs/memory-policies.md.
+// The search for memory policies calls these functions many times. Pure; proofs: policies/proofs/memory-policies.md.
 //
 // The *slack* is the time that remains in the end-to-end test. A *split* divides the deadline of a job into a deadline
 // for each of its parts (first CPU part, device part, last CPU part).
@@ -18,15 +18,16 @@
 
 namespace rtexec::policies {
 
-/// Computes whether make_plan() would prove the set, and with which slack. It is much faster than make_plan(), since it
-/// makes no plan and no text. It also computes bounds on the slack for ranges of execution times. Owns a copy of the
-/// set.
+/// Computes whether make_plan() would prove the set, and with which slack. The class is much faster than make_plan(),
+/// since it makes no plan and no text. It also computes bounds on the slack for ranges of execution times. Owns a copy
+/// of the set.
 ///
 /// A set can be proved by several *alternatives*, and the first alternative that succeeds determines the slack. An
-/// alternative is an assignment of cores to the tasks that name none. The order of alternatives is that of
-/// core_assignments(), which depends on the CPU parts. So if CPU parts differ within the range of execution times, the
-/// assignments may differ, too. Then a single alternative represents all assignments: in it, each task has a core of
-/// its own. If the first assignment is the same for the whole range, it is a separate alternative with number 0.
+/// alternative is an assignment of cores to the tasks that name none. The alternatives have the order in which
+/// core_assignments() returns the assignments. This order depends on the CPU parts. So if CPU parts differ within the
+/// range of execution times, the assignments may differ, too. Then a single alternative represents all assignments: in
+/// it, each task has a core of its own. If the first assignment is equal for all times in the range, this assignment is
+/// a separate alternative with number 0.
 class ResidentAdmission {
  public:
   /// `times`: the range (shortest and longest times) that contains all execution times of later calls.
@@ -49,7 +50,7 @@ class ResidentAdmission {
   /// less than `needed`, the function may return any value less than `needed`. Returns nullopt if the alternative
   /// proves the set for none of these times.
   ///
-  /// glance() also returns an upper bound, and takes less time than bound(). It examines only the instants and
+  /// glance() also returns an upper bound, and takes less time than bound(). glance() examines only the instants and
   /// responses that were tightest in earlier calls, so its bound may be larger than the bound of bound().
   [[nodiscard]] std::optional<Nanos> bound(std::size_t alternative, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t alternative, const TimesBetween& times, Nanos needed);

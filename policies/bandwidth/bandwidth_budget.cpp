@@ -162,11 +162,11 @@ namespace {
 /// After each `block` executions of a kind of job, its undisturbed time is lowered if at least two of these executions
 /// were shorter
 constexpr unsigned block = 16;
-/// The undisturbed time is lowered only if the executions take less than this fraction of it. A smaller difference
-/// counts as noise
+/// The undisturbed time is lowered only if the executions take less than this fraction of the undisturbed time. A
+/// smaller difference counts as noise
 constexpr double shorter = 63.0 / 64;
-/// After the undisturbed time of a kind was lowered, the loop learns the kind again under the lowest limit. It does not
-/// do so if fewer than this number of executions have passed since learning last ended
+/// After the undisturbed time of a kind was lowered, the loop learns the kind again under the lowest limit. The loop
+/// does not learn the kind again if fewer than this number of executions have passed since learning last ended
 constexpr unsigned relearning = 256;
 /// The loop raises the limit only if the slowdown is below 1 + `aim` * (allowed slowdown - 1)
 constexpr double aim = 7.0 / 8;

@@ -1,11 +1,11 @@
-// Memory bandwidth budgets. A *domain* is a core, or a cluster of cores with one counter of memory traffic. Its
-// *budget* is the number of memory lines that it may move in each period. BandwidthRegulator decides what happens when
-// a domain has moved all these lines. It is a state machine like the device scheduler: it has no clock, no counter and
-// no thread. Its *driver* reports counted lines, and stops the cores of a domain (the domain is *held*) as the
-// regulator decides. A domain may donate lines that it does not need to a *pool*, from which other domains take lines.
-// Lines that a domain moved beyond its budgets are its *debt*, which is deducted from later budgets. Drivers:
-// rtexec/runtime/regulation (real cores), rtexec/studies/simulator (a model). Rules, guarantees and sources:
-// proofs/bandwidth.md.
+// Memory bandwidth budgets. A *domain* is a core, or a cluster of cores with one counter of memory traffic. The
+// *budget* of a domain is the number of memory lines that the domain may move in each period. BandwidthRegulator
+// decides what happens when a domain has moved all these lines. The regulator is a state machine like the device
+// scheduler: it has no clock, no counter and no thread. The *driver* of the regulator reports counted lines, and stops
+// the cores of a domain (the domain is *held*) as the regulator decides. A domain may donate lines that it does not
+// need to a *pool*, from which other domains take lines. Lines that a domain moved beyond its budgets are its *debt*,
+// which is deducted from later budgets. Drivers: rtexec/runtime/regulation (real cores), rtexec/studies/simulator (a
+// model). Rules, guarantees and sources: proofs/bandwidth.md.
 #pragma once
 
 #include <rtexec/choices.hpp>
@@ -157,13 +157,14 @@ class BandwidthLoop {
     std::size_t kinds = 0; // the number of kinds of jobs
   };
   explicit BandwidthLoop(const Settings& settings);
-  /// Reports that a job of kind `kind`, below Settings::kinds, executed for `execution`. Returns the limit from now on.
-  /// Execution times of 0 or less are ignored.
+  /// Reports that a job of kind `kind` executed on the device for the time `execution`. `kind` must be less than
+  /// Settings::kinds. Returns the bandwidth limit that applies from now on. Execution times of 0 or less are ignored.
   Bandwidth executed(std::size_t kind, Duration execution) noexcept;
   [[nodiscard]] Bandwidth limit() const noexcept { return {limit_}; }
   /// Returns the undisturbed execution time of a kind, provisional while the kind is learnt; 0: not yet known.
   [[nodiscard]] Duration undisturbed(std::size_t kind) const noexcept { return kinds_[kind].undisturbed; }
-  /// True while the loop learns. The limit is then the lowest limit, until every kind that executes is known
+  /// True while the loop learns undisturbed execution times. The limit is then the lowest limit (Settings::floor).
+  /// Learning ends when the undisturbed time of every kind that executes is known
   [[nodiscard]] bool learning() const noexcept { return learning_; }
 
   static constexpr unsigned learnt_from = 8; // a kind is known after this number of executions under the lowest limit

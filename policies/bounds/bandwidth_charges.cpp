@@ -17,8 +17,8 @@ Wide quotient_up(Wide a, Wide b) { return (a + b - 1) / b; }
 /// True if the event does not count memory traffic, but is used as a substitute for a counter of memory traffic.
 bool stands_in(std::string_view event) { return config::meaning_of(event) != config::EventMeaning::traffic; }
 
-/// True if `core` stalls when the budget of `budget.core` is used up. That is so if both are the same core, or if one
-/// counter counts the events of a cluster that contains both cores.
+/// True if `core` stalls when the budget of `budget.core` is used up. The core stalls if both cores are the same core,
+/// or if one counter counts the events of a cluster that contains both cores.
 bool governs(const CoreBudget& budget, const CounterFacts& counter, unsigned core) {
   if (core == budget.core) return true;
   return counter.cluster && (counter.cores.empty() || std::ranges::find(counter.cores, core) != counter.cores.end());

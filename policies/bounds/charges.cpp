@@ -28,8 +28,8 @@ Traffic traffic_of(const SwapCharges& swap) {
   return {.quickest = std::max(Nanos{1}, swap.in() / 2), .burst = static_cast<std::uint32_t>(swap.largest())};
 }
 
-/// True if the copy engine's thread is busy while chunks are copied. It copies chunks itself if the device computes on
-/// a core or if the memory is not page-locked. It spins if threads spin for completion.
+/// True if the copy engine's thread is busy while chunks are copied. The thread copies chunks itself if the device
+/// computes on a core or if the memory is not page-locked. The thread spins if threads spin for completion.
 bool copies(const Plan& plan, const ResolvedSet& set) {
   return computes(set) || plan.swap->store_kind() == StoreKind::pageable;
 }
@@ -87,10 +87,10 @@ bool stops_others(const Plan& plan, const PlannedTask& task) {
 /// Returns the charged length of each segment of a job: its WCET and the overheads of the compute engine. The lengths
 /// are valid whichever jobs execute concurrently. `decision`: the scheduler's time, added to each segment.
 ///
-/// Suppose that segment n is submitted ahead. It can begin only after the compute engine's thread has processed the end
-/// of segment n - 2. Segment n - 1 executes in the meantime. So the charged length of each segment except the last is
-/// at least this processing time. A job that interrupts segments submitted ahead is charged for resuming them. Proof:
-/// proofs/segmented.md.
+/// Suppose that segment n is submitted ahead. Segment n can begin only after the compute engine's thread has processed
+/// the end of segment n - 2. Segment n - 1 executes in the meantime. So the charged length of each segment except the
+/// last is at least this processing time. A job that interrupts segments submitted ahead is charged for resuming them.
+/// Proof: proofs/segmented.md.
 std::vector<Nanos> dispatched(const Task& task, const PlannedTask& planned, const Plan& plan, const Board& board,
                               Nanos decision = 0) {
   const Nanos begin = between_segments(board, false) + decision;
@@ -214,9 +214,9 @@ class DeviceCharges {
   }
 
  private:
-  /// Returns the load with which jobs of `task` interrupt the threads of copy engines. It consists of the task's CPU
-  /// parts on their core and, under reservations, of the scheduler's decisions. Under SCHED_FIFO, the measured costs of
-  /// moving chunks already include the decisions.
+  /// Returns the load with which jobs of `task` interrupt the threads of copy engines. The load consists of the task's
+  /// CPU parts on their core and, under reservations, of the scheduler's decisions. Under SCHED_FIFO, the measured
+  /// costs of moving chunks already include the decisions.
   Load interruption(const Task& task, const PlannedTask& planned) const {
     const bool shared = task.real_time() && planned.core == set_.service_core;
     const Nanos parts = shared ? on_core(task.wcet->before, set_.board) + on_core(task.wcet->after, set_.board) : 0;
@@ -385,8 +385,8 @@ std::optional<Finding> starved(const ResolvedSet& set) {
       CopyEnginesStarved{.core = set.compute_core, .computes = set.board.computes_on_core(), .board = set.board.name});
 }
 
-/// Returns a finding if a copy engine or the scheduler may use up its reservation. Its thread would then pause, and the
-/// time to move chunks would have no bound.
+/// Returns a finding if a copy engine or the scheduler may use up its reservation. The thread of that engine or
+/// scheduler would then pause, and the time to move chunks would have no bound.
 std::optional<Finding> overrun(const SwapCharges& swap, const Plan& plan, const ResolvedSet& set,
                                const ServiceReservations& services) {
   using Thread = ServiceOverrun::Thread;
@@ -443,7 +443,8 @@ const TaskInput* releasing_input(const Task& task) {
   return released && releases != task.inputs.end() ? &*releases : nullptr;
 }
 
-/// The polls are at least `message_looks` apart. Their jitter is the release jitter.
+/// Returns the load of the release thread's polls for iceoryx messages. The polls are at least `message_looks` apart,
+/// and the jitter of the polls is the release jitter. Returns an empty load if the task waits for no iceoryx messages.
 Load looks_of(const Task& task, const Board& board) {
   const TaskInput* const source = releasing_input(task);
   if (source == nullptr || source->source != SourceKind::iceoryx) return {};

@@ -31,8 +31,8 @@ namespace rtexec::policies {
 
 /// The shortest time between two polls of a release thread that waits for iceoryx messages.
 inline constexpr Duration message_looks = std::chrono::microseconds(500);
-/// Returns the load of the polls for iceoryx messages on the core of `task`. Its cost is 0 if the task waits for no
-/// iceoryx messages.
+/// Returns the load of the polls for iceoryx messages on the core of `task`. The cost of the load is 0 if the task
+/// waits for no iceoryx messages.
 [[nodiscard]] Load looks_of(const Task& task, const Board& board);
 
 /// Returns the charged length of a CPU part, at least 1 ns: even an empty part needs its core once, to start the next

@@ -14,8 +14,8 @@ std::pair<std::vector<std::size_t>, std::vector<DemandTask>> device_parts(const 
                                                                           std::span<const StageBounds> split) {
   std::pair<std::vector<std::size_t>, std::vector<DemandTask>> parts;
   // The demand test requires h(L) + device_delay <= L for each interval length L (proofs/edf.md). h(L) is the demand of
-  // the device parts in the interval, and device_delay the longest pause of the compute engine. This is equivalent to
-  // h(L) <= L if the deadline of each part is shortened by device_delay.
+  // the device parts in the interval, and device_delay the longest pause of the compute engine. The requirement is
+  // equivalent to h(L) <= L if the deadline of each part is shortened by device_delay.
   for (std::size_t i = 0; i < split.size(); ++i) {
     const StagedTask& task = set.tasks[i];
     if (!task.uses_device()) continue;

@@ -44,8 +44,8 @@ struct StagedTask {
   unsigned device_class = 1;
   Nanos run = 0;  // the longest sequence of segments between two points at which other jobs can take the device
   Nanos last = 0; // the length of the last segment of `device`
-  /// Frames (physical chunks) for a load of this task may be freed by evicting chunks of one class. This is the time to
-  /// reload these chunks
+  /// The time to reload the chunks that a load of this task evicts. To free frames (physical chunks) for a load, chunks
+  /// of one class may be evicted
   Nanos restore = 0;
   Load looks{}; // the release thread's polls on `core` for the next trigger; cost 0: the thread does not poll
   [[nodiscard]] bool uses_device() const { return device > 0; }

@@ -100,7 +100,7 @@ std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
   return unless_late(most);
 }
 
-/// Returns the device parts. Their deadlines are the longest deadlines that `windows` (of the CPU parts) leave.
+/// Returns the device parts. Each part has the longest deadline that `windows`, the windows of the CPU parts, leave.
 std::vector<DemandTask> PlacedBounds::device_parts(std::span<const StageBounds> windows) const {
   std::vector<DemandTask> parts;
   parts.reserve(windows.size());
@@ -143,8 +143,8 @@ Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
 }
 
 /// Stores an instant for left_at(). `at` is the tightest instant for `parts`, the device parts with their present
-/// deadlines. At construction the deadlines were longer. The function stores the earliest instant by which, with those
-/// deadlines, all jobs that are now due by `at` are due.
+/// deadlines. Consider the jobs that are due by `at` with the present deadlines. The stored instant is the earliest
+/// instant by which all of these jobs are due with the longer deadlines of the construction.
 void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
   const auto jobs_by = [](Nanos instant, Nanos first, Nanos period) {
     return first <= instant ? (instant - first) / period + 1 : 0;
@@ -180,8 +180,8 @@ std::optional<Nanos> PlacedBounds::max_by_priorities() {
 }
 
 /// Returns an upper bound on the slack of one task. static_priority_bounds() computes two bounds on the end of a job,
-/// and takes the smaller bound. This function does the same for the first job only, with the shortest windows. If the
-/// first of the two bounds leaves a slack of at least `needed`, returns `unbounded`.
+/// and takes the smaller bound. This function also takes the smaller of the two bounds, but for the first job only, and
+/// with the shortest windows. If the first of the two bounds leaves a slack of at least `needed`, returns `unbounded`.
 Nanos PlacedBounds::left_by(Response& response, Nanos needed) const {
   const StagedSet& set = named_.set;
   const StagedTask& task = set.tasks[response.task];

@@ -32,7 +32,8 @@ std::vector<std::size_t> on_device(const TaskSet& tasks, std::vector<std::size_t
 std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> urgency, const ChargedSet& charged) {
   const auto real_time =
       std::ranges::partition_point(urgency, [&](std::size_t i) { return tasks.tasks[i].real_time(); });
-  /// The bounds of the most urgent tasks. They depend on the set of less urgent tasks, but not on the order of that set
+  /// The bounds of the most urgent tasks. These bounds depend on the set of less urgent tasks, but not on the order of
+  /// that set
   std::vector<StageBounds> above;
   for (auto level = real_time; level != urgency.begin(); --level) {
     const auto keeps = [&](std::vector<std::size_t>::iterator candidate) {

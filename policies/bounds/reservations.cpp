@@ -169,8 +169,9 @@ template <class Bounds> class WindowSearch {
     return {std::move(windows), fits, std::move(bounds)};
   }
 
-  /// Multiplies the weight of one task by a factor. Keeps the first such change that raises the least slack of the set.
-  /// Returns false if no change raises it.
+  /// Multiplies the weight of one task by a factor. A higher weight makes the windows of this task longer, relative to
+  /// the windows of other tasks. Keeps the first change that raises the least slack of the set. Returns false if no
+  /// change raises the least slack.
   bool improve() {
     for (double& weight : weights_)
       for (const double factor : {0.5, 2.0, 0.8, 1.25}) {
@@ -190,7 +191,8 @@ template <class Bounds> class WindowSearch {
   const ServiceThreads& services_;
   const Evaluate evaluate_;
   const std::vector<Nanos> room_;
-  std::vector<double> weights_; // by task: the share of its room that the windows take, relative to other tasks
+  /// By task: the weight, a factor for the fraction of its room that the windows of the task take (window())
+  std::vector<double> weights_;
   std::set<unsigned> cores_;
   Reserved<Bounds> best_;
   int evaluations_ = 0;

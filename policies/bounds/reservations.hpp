@@ -26,8 +26,8 @@ inline constexpr Nanos spare_runtime = 50'000;
 /// up.
 inline constexpr Nanos longest_tick = 4'000'000;
 
-/// The reservation with the largest share of a core that a thread can have. Its window is short, so that each pause is
-/// short, too.
+/// The reservation with the largest share of a core that a thread can have. The window of this reservation is short, so
+/// that each pause is short, too.
 inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window = Duration(10'000'000)};
 /// Returns a reservation with the share of `slices` and a window that is long enough for all `arrivals`. A thread with
 /// the work `arrivals` never uses up this reservation, and so never pauses. Returns nullopt if no window is long
@@ -40,8 +40,8 @@ inline constexpr CpuReservation slices{.runtime = Duration(9'000'000), .window =
 [[nodiscard]] Nanos with_pauses(Nanos part);
 inline constexpr Nanos longest_pause = 1'000'000 + longest_tick + (longest_tick + 8) / 9;
 
-/// The reservation of a copy engine's thread. It is large enough for bursts of copies, so that it is never used up
-/// (proofs/swapping.md).
+/// The reservation of a copy engine's thread. The budget of this reservation is large enough for bursts of copies, and
+/// so is never used up (proofs/swapping.md).
 inline constexpr CpuReservation copy_reservation{.runtime = Duration(15'000'000), .window = Duration(50'000'000)};
 
 /// Returns the CPU time of a service thread for one event.
@@ -106,13 +106,14 @@ template <class Bounds> struct Reserved {
 };
 
 /// Searches for windows of reservations with which the cores and an EDF device keep every deadline. If the reservations
-/// do not fit on a core, returns windows that exceed the deadlines but that the kernel accepts, if there are such
-/// windows.
+/// do not fit on a core, returns windows that are too long for the deadlines, but whose reservations the kernel
+/// accepts, if there are such windows. A run that is forced (--force) can start with these windows.
 [[nodiscard]] Reserved<EdfBounds> reserved_edf_bounds(const StagedSet& set, const ServiceThreads& services,
                                                       Effort effort = Effort::full);
 /// Searches for windows of reservations with which the cores and a static-priority device keep every deadline. The
 /// bounds stop after the first task that exceeds its deadline. If the reservations do not fit on a core, returns
-/// windows that exceed the deadlines but that the kernel accepts, if there are such windows.
+/// windows that are too long for the deadlines, but whose reservations the kernel accepts, if there are such windows. A
+/// run that is forced (--force) can start with these windows.
 [[nodiscard]] Reserved<std::vector<StageBounds>> reserved_static_priority_bounds(const StagedSet& set,
                                                                                  const ServiceThreads& services,
                                                                                  Effort effort = Effort::full);

@@ -19,9 +19,9 @@ Nanos blocking_below(const Overlap& overlap, std::size_t task) {
   return longest;
 }
 
-/// Returns the entries of `overlaps` to examine. Each entry has the charges of all tasks for one lambda, the length of
-/// a step in which an execution and a load overlap (overlap.hpp). If the set has many tasks, returns only the entry
-/// with the smallest share of the device, otherwise all entries.
+/// Returns the entries of `overlaps` to examine. Each entry has the charges of all tasks for one value of lambda, the
+/// time in which an execution and a load overlap (overlap.hpp). If the set has many tasks, returns only the entry with
+/// the smallest share of the device, otherwise all entries.
 std::span<const Overlap> promising(const StagedSet& set, std::span<const Overlap> overlaps, std::size_t last) {
   constexpr std::size_t many = 64;
   if (set.tasks.size() <= many) return overlaps;
@@ -70,8 +70,9 @@ StageBounds bounds_of(const StagedSet& set, std::span<const Overlap> overlaps, s
 }
 
 /// Returns the response of task `i` if jobs are preempted on the device. A task of lower priority may be in a more
-/// urgent device class (preemption class) and so delay task `i`. The response of such a task is not known here. It is
-/// assumed to request the device as late as its deadline allows, which holds if the whole set is proved.
+/// urgent device class (preemption class) and so delay task `i`. The response of such a task is not known here. Such a
+/// task is assumed to request the device as late as its deadline allows. This assumption holds if the whole set is
+/// proved.
 DeviceResponse response_in_classes(const StagedSet& set, std::size_t i, std::span<const StageBounds> above,
                                    Nanos ready) {
   std::vector<DemandTask> parts;

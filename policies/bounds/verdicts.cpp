@@ -43,8 +43,8 @@ std::optional<Finding> overload(const NamedSet& named, std::span<const Nanos> co
 }
 
 /// Returns the cost of one job of each task on the device. If chunks are loaded while other jobs execute, there are
-/// several charge models for the loads: one for each lambda (overlap.hpp). Then the costs are those of the charge model
-/// with the least utilisation.
+/// several charge models for the loads: one for each value of lambda, the time in which an execution and a load overlap
+/// (overlap.hpp). Then the costs are those of the charge model with the least utilisation.
 std::vector<Nanos> device_costs(const NamedSet& named) {
   std::vector<Nanos> least;
   for (const StagedTask& task : named.set.tasks) least.push_back(task.device);

@@ -17,7 +17,9 @@ struct ChargeModel {
   struct Charge {
     Nanos cost = 0;     // for each job that is due in the interval
     Nanos blocking = 0; // the blocking by a job that is due later
-    Nanos tail = 0;     // C - gamma (overlap.hpp); the largest tail of all tasks with due jobs is added once
+    /// The time by which the last execution exceeds the sum of the costs (Overlap::Charge::tail). The largest tail of
+    /// all tasks with due jobs is added once
+    Nanos tail = 0;
   };
   std::vector<Charge> tasks;
   Nanos background = 0; // the blocking that counts in every interval
@@ -41,9 +43,9 @@ ChargeModel one_by_one(std::span<const DemandTask> tasks, const Surroundings& ot
   return model;
 }
 
-/// Returns the charge models for loads that overlap executions: one model for each value of lambda (overlap.hpp).
-/// `rests`: a task that executes no job when the interval begins. `below`: the models are valid only for intervals
-/// shorter than this.
+/// Returns the charge models for loads that overlap executions: one model for each value of lambda, the time in which
+/// an execution and a load overlap (overlap.hpp). `rests`: a task that executes no job when the interval begins.
+/// `below`: the models are valid only for intervals shorter than this.
 std::vector<ChargeModel> overlapped(std::span<const DemandTask> tasks, const Surroundings& others,
                                     std::optional<std::size_t> rests = {}, Nanos below = unbounded) {
   std::vector<DevicePart> parts;
@@ -150,9 +152,9 @@ class DeviceDemand {
   /// Returns an instant after which t - h(t) >= `slack`, or nullopt if there is no such instant. h(t) is the bound on
   /// the work in an interval of length t. The result is valid for all t after the largest relative deadline.
   ///
-  /// How: let a charge model have utilisation U < 1. Then h(t) <= U t + sum ((T - d) C / T) + the
-  /// work that counts only once per interval, such as blocking. d: deadline; T: period; C: cost. Each task of a more
-  /// urgent class adds at most (h(t) + J) / T + 1 jobs; J is its jitter.
+  /// How: let a charge model have utilisation U < 1. Then h(t) is at most U t + sum of ((T - d) C / T), plus the work
+  /// that counts only once per interval, such as blocking. The sum is over all tasks. d: deadline; T: period; C: cost.
+  /// Each task of a more urgent class adds at most (h(t) + J) / T + 1 jobs. J: the jitter of that task.
   std::optional<Wide> horizon(Nanos slack) const {
     std::optional<Wide> least;
     for (const ChargeModel& model : models_) {

@@ -43,9 +43,9 @@ struct Demand {
   /// Sum of (floor((t - d) / T) + 1) C over the tasks with d <= t. d: deadline; T: period; C: cost. If chunks are
   /// loaded during executions, the charge e (Overlap::Charge::cost) replaces C, and the largest tail is added
   Wide demand = 0;
-  /// The largest C of a task with d > t, best-effort tasks included. If chunks are loaded during executions, it is the
-  /// largest blocking charge instead (Overlap::Charge::blocking, Overlap::background). That charge covers the executing
-  /// job and the staged job together
+  /// The largest cost C of a task whose deadline d is longer than t, best-effort tasks included. If chunks are loaded
+  /// during executions, it is the largest blocking charge instead (Overlap::Charge::blocking, Overlap::background).
+  /// That charge covers the executing job and the staged job together
   Nanos blocking = 0;
   Wide above = 0; // the work of more urgent classes; if h(t) > t, only a part of this work
   /// The task that blocks; absent: a best-effort task blocks, several tasks together block, or none

@@ -17,7 +17,7 @@ using Volumes = std::vector<std::uint32_t>; // swap volumes: the number of swapp
 struct DeviceTask {
   Nanos period = 1;
   Nanos deadline = 0;  // at most the period
-  Nanos execution = 0; // C
+  Nanos execution = 0; // C: the time that a job executes on the device
   /// The charged execution time: with the overheads that the end-to-end analysis adds; 0: `execution`. Searches for
   /// swap volumes use it for condition (M) (swap_bounds.hpp)
   Nanos charged = 0;

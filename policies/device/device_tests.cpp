@@ -222,11 +222,13 @@ void serial_responses(const DeviceSet& set, const Volumes& volumes, DeviceVerdic
   }
 }
 
-/// If a set has more tasks than this, only one charge model of the loads (one lambda, overlap.hpp) is examined: the
-/// model with the least utilisation
+/// If a set has more tasks than this, only one charge model of the loads is examined: the model with the least
+/// utilisation. There is one model for each value of lambda, the time in which an execution and a load overlap
+/// (overlap.hpp)
 constexpr std::size_t many = 64;
 
-/// The charges for one value of lambda (overlap.hpp), for the tasks that have been examined so far.
+/// The charges for one value of lambda (the time in which an execution and a load overlap; overlap.hpp), for the tasks
+/// that have been examined so far.
 struct Charging {
   std::vector<Load> higher;    // loads of the more urgent tasks
   double share = 0;            // the share of the device that the loads in `higher` take

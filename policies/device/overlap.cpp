@@ -12,9 +12,11 @@ constexpr std::size_t max_charges = 4096; // the approximate limit on computed c
 constexpr std::size_t fewest_lambdas = 8;
 constexpr std::size_t max_lambdas = 64;
 
-/// Returns the values of lambda to examine (letters: overlap.hpp): 0, each C - delay, and each o up to the longest C.
-/// Between these values, charges are linear in lambda, so no other value gives a smaller sum. If there are too many
-/// values, returns only some of them. This is safe, since the charges for each value are sound.
+/// Returns the values of lambda to examine. Lambda is the time in which an execution and a load overlap (overlap.hpp).
+/// The values are 0, the execution time less the delay of each part, and each load time that is at most the longest
+/// execution time. Between these values the charges are linear in lambda, so no other value gives a smaller sum of
+/// charges. If there are too many values, returns only some of them. Leaving out values is safe, since the charges for
+/// each value are sound.
 std::vector<Nanos> lambdas(std::span<const DevicePart> parts) {
   std::vector<Nanos> values{0};
   const Nanos longest = std::ranges::max(parts, {}, &DevicePart::execution).execution;

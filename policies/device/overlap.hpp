@@ -13,8 +13,8 @@ namespace rtexec::policies {
 
 /// A task's device part.
 struct DevicePart {
-  Nanos execution = 0; // C
-  /// O: the time to load its chunks if none is resident and all frames are occupied; 0: the task never swaps
+  Nanos execution = 0; // C: the time that a job executes on the device
+  /// o: the time to load its chunks if none is resident and all frames are occupied; 0: the task never swaps
   Nanos load = 0;
   Nanos delay = 0; // the longest time by which its execution delays a concurrent load; at most C
 };

@@ -149,8 +149,8 @@ class Cutter {
   }
 
  private:
-  /// Returns the layers of a task to cut. If the user sets the cuts of the task, the result is one layer. Its time is
-  /// the time of the whole task with the overhead of these cuts.
+  /// Returns the layers of a task to cut. If the user sets the cuts of the task, the result is one layer. The time of
+  /// this layer is the time of the whole task with the overhead of these cuts.
   [[nodiscard]] Layers to_cut(std::size_t task) const {
     const LayeredTask& layered = set_.tasks[task];
     if (!layered.given) return layered.layers;
@@ -247,7 +247,8 @@ class Search {
 
   [[nodiscard]] bool proved() const { return closest_ && closest_->proved; }
 
-  /// Returns the limit on examined choices. It is lower for many tasks, since each choice then takes longer.
+  /// Returns the limit on examined choices. The limit is lower if there are many tasks, since examining a choice then
+  /// takes longer.
   [[nodiscard]] std::size_t max_examined() const {
     return std::clamp<std::size_t>(16384 / set_.tasks.size(), 64, 2048);
   }
@@ -280,8 +281,9 @@ class Search {
     }
   }
 
-  /// Returns for each of the first choices the number of most urgent tasks that are in the top class. The first number
-  /// counts the tasks that would be late if the longest job of the set executed before them.
+  /// Returns the sizes of the top class (numbers of most urgent tasks) with which the search starts: one first choice
+  /// for each size. The first entry is the number of tasks that would miss their deadlines if the longest job of the
+  /// set executed before them. The other entries follow by their distance from the first entry, the closest first.
   [[nodiscard]] std::vector<std::size_t> top_class_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);

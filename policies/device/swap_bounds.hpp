@@ -84,16 +84,16 @@ class SwapBlocking {
 }
 
 /// Returns the part of `period` that `share` (nanoseconds per second) represents, rounded down. `share` is the time of
-/// the device that the demand of jobs leaves. It is negative if that demand exceeds the device's time; then the result
-/// is negative too.
+/// the device that the demand of jobs leaves. `share` is negative if that demand exceeds the device's time; then the
+/// result is negative too.
 [[nodiscard]] constexpr Nanos time_in(Nanos share, Nanos period) {
   const Wide scaled = Wide{share} * period;
   return static_cast<Nanos>(std::max<Wide>(scaled < 0 ? (scaled - second + 1) / second : scaled / second, -unbounded));
 }
 
 /// The test of RT-Swap, Theorem 1 (Kang et al., RTSS 2023). Eq. (3): B_max / min T + sum of (O_out + O_in + C)/T <= 1.
-/// Eq. (2): B_max = max(O_out, O_in + C, C_max1 + C_max2). T: period; O_out, O_in, C: see JobTimes; C_max1, C_max2: the
-/// two longest executions.
+/// Eq. (2): B_max = max(O_out, O_in + C, C_max1 + C_max2). B_max: the longest blocking; T: period; min T: the shortest
+/// period; O_out, O_in, C: the times of JobTimes; C_max1, C_max2: the two longest executions.
 class Theorem1 {
  public:
   constexpr void add(std::size_t task, const JobTimes& job, Nanos period, bool real_time) {
@@ -109,20 +109,20 @@ class Theorem1 {
     shortest_ = period;
     limiting_ = task;
   }
-  [[nodiscard]] constexpr Nanos shortest() const { return shortest_; }                      // min T
-  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // a task with min T
+  [[nodiscard]] constexpr Nanos shortest() const { return shortest_; } // min T: the shortest period
+  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // a task with this period
   [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); }  // C_max1 + C_max2
   [[nodiscard]] constexpr Nanos blocking() const { return bounded(std::max(blocking_, executions_.both())); }
   /// Returns the task whose job causes the blocking B_max; nullopt: the two longest executions cause it.
   [[nodiscard]] constexpr std::optional<std::size_t> blocker() const {
     return executions_.both() > blocking_ ? std::nullopt : blocker_;
   }
-  /// Demand of jobs in min T
+  /// Returns the demand of jobs in min T, the shortest period.
   [[nodiscard]] constexpr Nanos demand() const { return bounded(jobs_ * shortest_ / second); }
   /// Returns the left side of Eq. (3) of RT-Swap (see the class comment), in nanoseconds per second.
   [[nodiscard]] constexpr Nanos left() const { return bounded(jobs_ + share_of(blocking(), shortest_)); }
   [[nodiscard]] constexpr bool holds() const { return left() <= second; }
-  /// Returns the time in min T that the demand of jobs leaves for blocking.
+  /// Returns the time in min T, the shortest period, that the demand of jobs leaves for blocking.
   [[nodiscard]] constexpr Nanos room() const { return time_in(second - bounded(jobs_), shortest_); }
 
  private:
@@ -174,11 +174,11 @@ struct LargestVolumes {
          static_cast<std::uint64_t>(alpha);
 }
 
-/// Checks condition (M) of proofs/volumes.md: for each task k that swaps, x_k + max of the others' x <= F, or C_k <=
-/// alpha (F - x_k). If (M) holds, no job delays a concurrent load. x_k is the swap volume of task k (its number of
-/// swapped chunks), F the number of frames, C_k the execution, and alpha the time that each chunk adds to a load.
-/// `volume(k)` must return x_k; `beside(k)` must return ceil(C_k / alpha). Returns the first k for which (M) fails, or
-/// nullopt.
+/// Checks condition (M) of proofs/volumes.md: for each task k that swaps, x_k + the largest swap volume of another task
+/// <= F, or C_k <= alpha (F - x_k). If (M) holds, no job delays a concurrent load. x_k is the swap volume of task k
+/// (its number of swapped chunks), F the number of frames, C_k the execution, and alpha the time that each chunk adds
+/// to a load. `volume(k)` must return x_k; `beside(k)` must return ceil(C_k / alpha). Returns the first k for which (M)
+/// fails, or nullopt.
 [[nodiscard]] constexpr std::optional<std::size_t> without_load_room(std::size_t tasks, std::uint64_t frames,
                                                                      const auto& volume, const auto& beside) {
   LargestVolumes volumes;

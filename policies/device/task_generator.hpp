@@ -51,8 +51,8 @@ struct FastTasks {
 /// networks, tasks are drawn from ranges.
 struct TaskSource {
   std::vector<NetworkSizes> networks{}; // each network has at least one resolution
-  /// The first `start` tasks of a set must have footprints whose sum is in `start_footprint`. They are drawn again
-  /// until this is so. So the other settings must make such a sum possible
+  /// The first `start` tasks of a set must have footprints whose sum is in `start_footprint`. These tasks are drawn
+  /// again until the sum is in this range. So the other settings must make such a sum possible
   std::size_t start = 0;
   Range<Bytes> start_footprint{};
   Range<Duration> period{}; // 0 < least <= most
@@ -91,7 +91,7 @@ enum class MemoryModel {
   /// memory stays on the device
   classes,
   /// Memory is divided as under `classes`. In addition, the memory that is not swappable (a process's context and
-  /// libraries) exists only once. Its size is the largest of all tasks
+  /// libraries) exists only once. The size of this memory is the largest such size of all tasks
   one_process,
 };
 

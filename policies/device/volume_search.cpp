@@ -19,8 +19,8 @@ std::uint64_t total_of(const Volumes& volumes) {
 bool given(const DeviceTask& task) { return task.least == task.most; }
 
 /// Returns the number of frames (physical chunks) whose load takes as long as the execution of a job of the task, for
-/// condition (M). The length of the execution is the longer of two values: without charges, and with the charges of the
-/// end-to-end analysis.
+/// condition (M): no job delays a concurrent load. The length of the execution is the longer of two values: without
+/// charges, and with the charges of the end-to-end analysis.
 std::uint64_t frames_for_others(const DeviceTask& task, Nanos alpha) {
   return frames_loaded_in(std::max(task.execution, task.charged), alpha);
 }
@@ -249,15 +249,16 @@ class SerialSearch {
 // ---- pipelined ----
 
 /// The concurrent loads that a job may delay. `none`: no load, which is condition (M). `within_lambda`: loads that are
-/// delayed by at most lambda (overlap.hpp), so that the delay costs nothing.
+/// delayed by at most lambda, the time in which an execution and a load overlap (overlap.hpp). A delay of at most
+/// lambda costs nothing.
 enum class Delays { none, within_lambda };
 
 /// Searches for swap volumes for the test `pipelined`. The search varies the number of frames (physical chunks), an
-/// upper limit on all swap volumes, and lambda (overlap.hpp). Together they determine a cap on the swap volume of each
-/// task. The cap keeps enough frames free for concurrent loads (max_with_load_room). Chunks that can be loaded within
-/// lambda cost nothing, so each task first gets such chunks. The remaining chunks go to the least urgent tasks. Each
-/// result gets a score (see score()). The results with the best scores are examined in full. If one task blocks for too
-/// long, its cap is lowered.
+/// upper limit on all swap volumes, and lambda, the time in which an execution and a load overlap (overlap.hpp). These
+/// three values determine a cap on the swap volume of each task. The cap keeps enough frames free for concurrent loads
+/// (max_with_load_room). Chunks that can be loaded within lambda cost nothing, so each task first gets such chunks. The
+/// remaining chunks go to the least urgent tasks. Each result gets a score (see score()). The results with the best
+/// scores are examined in full. If one task blocks for too long, its cap is lowered.
 class PipelinedSearch {
  public:
   PipelinedSearch(const DeviceSet& set, Order order, Delays delays)

@@ -211,7 +211,8 @@ struct Incumbent {
 };
 
 /// A depth-first search over the options of the tasks, with one task for each depth. Tasks that have not chosen an
-/// option count with their ideal times. This gives an upper bound on the slack of all combinations below a node.
+/// option count with their ideal times. The slack with these times is an upper bound on the slack of all combinations
+/// below a node.
 class Search {
  public:
   Search(const MemoryProblem& problem, Questions& questions)
@@ -231,8 +232,8 @@ class Search {
     return std::move(best_);
   }
 
-  /// Returns the combination with the most slack among the combinations that fit into the memory. It examines the
-  /// alternatives to prove the set one after the other. The slack found for one alternative excludes many combinations
+  /// Returns the combination with the most slack among the combinations that fit into the memory. The function examines
+  /// the alternatives (Admission) one after the other. The slack found for one alternative excludes many combinations
   /// for the next alternative.
   std::optional<Incumbent> max_slack() {
     begin(0);
@@ -294,8 +295,8 @@ class Search {
     return true;
   }
 
-  /// Sorts the branches and their candidates. The task whose options differ most in slack chooses first. It tries the
-  /// option with the most slack first.
+  /// Sorts the branches and their candidates. The task whose options differ most in slack chooses first. This task
+  /// tries the option with the most slack first.
   void max_reaching_first() {
     const auto reach = [](const Candidate& each) { return -each.reach.slack; };
     for (Branch& branch : branches_) std::ranges::stable_sort(branch.candidates, {}, reach);

@@ -2,7 +2,7 @@
 // two methods. The guidelines of Bateni et al. (RTAS 2020, section IV-B) compare overheads. The exact choice finds the
 // least memory with which a set is admitted, or the most slack within a memory size. A *combination* has one option (a
 // policy with its times and memory) for each task. The functions have no side effects except that they allocate memory.
-// They use plain values only; memory_policies.hpp applies them to task sets.
+// The functions use plain values only; memory_policies.hpp applies the functions to task sets.
 #pragma once
 
 #include <rtexec/result.hpp>
@@ -76,8 +76,8 @@ struct MemoryChoice {
   bool exact = true; // false: `max_questions` calls were not enough, and the result is the best choice that was found
 };
 
-/// The maximum number of calls of the admission test. It suffices to examine every combination of eight tasks with
-/// three options each, and all partial combinations of them.
+/// The maximum number of calls of the admission test. This number suffices to examine every combination of eight tasks
+/// with three options each, and all partial combinations.
 inline constexpr std::size_t max_questions = 1 << 16;
 
 /// Returns the slack for these execution times, one for each task. Returns nullopt if the times are not admitted.
@@ -97,19 +97,19 @@ struct TimesBetween {
   std::span<const Wcet> shortest, longest;
 };
 
-/// The admission test that a search calls. It depends only on execution times, not on memory. It must also accept times
-/// that no combination of options has.
+/// The admission test that a search calls. The test depends only on execution times, not on memory. It must also be
+/// defined for times that no combination of options has.
 ///
 /// A set may be provable by several *alternatives*, such as different assignments of cores. Alternatives are tried in
 /// order, and the first alternative that succeeds determines the slack of a combination. The functions:
 /// - `slack(times)` returns the slack for these times, or nullopt if they are not admitted.
-/// - `bound(alternative, times, needed)` returns an upper bound on the slack that this alternative has with any times
-/// in the range
-///   `times`. If this bound is less than `needed`, it may return any value less than `needed`. It returns nullopt if
-///   the alternative admits no times in the range.
-/// - `glance` also returns such a bound. It takes less time than `bound`, but its bound may be larger.
+/// - `bound(alternative, times, needed)` returns an upper bound on the slack of this alternative with any times in the
+///   range `times`. If this bound is less than `needed`, the function may return any value less than `needed`. The
+///   function returns nullopt if the alternative admits no times in the range.
+/// - `glance(alternative, times, needed)` also returns an upper bound on this slack. The function takes less time than
+///   `bound`, but its result may be larger.
 /// - `surely(alternative, longest)` returns true if this alternative is known to admit the times `longest` and all
-/// shorter times.
+///   shorter times.
 ///
 /// If `bound` is empty, there is only one alternative, and `slack` of the shortest times of a range is used as the
 /// bound. Then `slack` must be monotone: shorter times never give less slack. The bounds of admission tests:
@@ -132,9 +132,9 @@ inline constexpr std::size_t max_alternatives = 32;
 /// equal times and memory, the first option is kept.
 ///
 /// If several combinations take the least memory, the result is the combination that is found first. The task whose
-/// options differ most in memory chooses first (among equal tasks, the first task of the set). It tries the option with
-/// the least memory first (among equal options, the first option). An option is tried last if another option covers it
-/// (needs no more memory and no more time).
+/// options differ most in memory chooses first (among equal tasks, the first task of the set). This task tries the
+/// option with the least memory first (among equal options, the first option). An option is tried last if another
+/// option of the task needs no more memory and no more time.
 ///
 /// Returns bad_input if a task has no options, and not_proved if no combination fits and is admitted.
 [[nodiscard]] Result<MemoryChoice> min_memory(const MemoryProblem& problem, const Admission& admission);

@@ -20,20 +20,20 @@
 
 namespace rtexec::policies {
 
-using rtexec::MemoryCosts; // the parameters of Table III
+using rtexec::MemoryCosts; // the parameters of Table III of Bateni et al.
 
 /// A number of equal kernel launches. A *dirty* launch touches memory that the CPU wrote before the launch. `launches`
 /// = 0 with `dirty` = 1 is a special case: the entry describes no kernel, but memory that the CPU wrote once, and that
 /// several kernels then map one after the other. In this case, `touched` is the size of all this memory.
 struct KernelTraffic {
   Bytes touched{0}; // S_i: the memory exchanged with the CPU that each launch touches
-  Bytes written{0}; // the part of it that each launch writes
+  Bytes written{0}; // the part of `touched` that each launch writes
   std::uint64_t launches = 1;
   std::uint64_t dirty = 0; // N_c: the number of dirty launches
   friend bool operator==(const KernelTraffic&, const KernelTraffic&) = default;
 };
 
-/// The memory traffic of one job of a task (Table III). It does not depend on the policy.
+/// The memory traffic of one job of a task (Table III of Bateni et al.). The traffic does not depend on the policy.
 struct MemoryTraffic {
   Bytes in{0};             // B_hd: the bytes copied from host to device under policy D
   Bytes out{0};            // B_dh: the bytes copied from device to host under policy D
@@ -75,9 +75,9 @@ struct MemoryOverhead {
 /// whole flush.
 ///
 /// For a GPU behind a link: D by Eq. (2). Under M, pages migrate to the device for dirty launches (launches that touch
-/// memory that the CPU wrote before). They migrate by faults, or by one prefetch for each copy that D would make. `out`
-/// bytes migrate back in the same way. Under H, all memory that launches touch is read and written over the link.
-/// Accesses that the device's cache would serve under policy D also use the link.
+/// memory that the CPU wrote before). The pages migrate by faults, or by one prefetch for each copy that D would make.
+/// Then `out` bytes migrate back to the host, also by faults or by prefetches. Under H, all memory that launches touch
+/// is read and written over the link. Accesses that the device's cache would serve under policy D also use the link.
 [[nodiscard]] MemoryOverhead memory_overhead(MemoryPolicy policy, const MemoryCosts& costs,
                                              const MemoryTraffic& traffic);
 
@@ -111,8 +111,8 @@ struct ModelError {
 
 struct MemoryFit {
   MemoryCosts costs;
-  ModelError error; // the error of the fit for the measurements that it used
-  /// The error of fits for measurements that they did not use. It is the error to expect for a new task
+  ModelError error; // the error for the measurements from which the costs were fitted
+  /// The error for measurements that were left out of the fit. A new task is expected to have this error
   ModelError held_out;
 };
 
@@ -126,8 +126,8 @@ struct MemoryFit {
 ///
 /// Returns bad_input if a measurement has no time or no policy, or if there are fewer than two different traffics.
 [[nodiscard]] Result<MemoryFit> fit(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
-/// Computes the costs as fit() does, but does not estimate the errors. It is for callers that set measurements aside
-/// and validate the costs with them. `measurements` may be empty.
+/// Computes the costs as fit() does, but does not estimate the errors. Use this function if other measurements are set
+/// aside to validate the costs. `measurements` may be empty.
 [[nodiscard]] Result<MemoryCosts> fit_costs(const MemoryCosts& costs, std::span<const MemoryMeasurement> measurements);
 
 } // namespace rtexec::policies

@@ -15,16 +15,16 @@
 namespace rtexec::policies {
 
 /// True if the two tasks are a pair, whose jobs the scheduler may execute concurrently. Exactly one of the tasks must
-/// be under memory policy D (device memory). Its device part must take no longer than the time for which the device
-/// part of the other task waits for pages.
+/// be under memory policy D (device memory). The device part of the task under D must take no longer than the time for
+/// which the device part of the other task waits for pages.
 [[nodiscard]] constexpr bool may_pair(const CoRun& a, const CoRun& b) noexcept {
   return a.idle ? !b.idle && b.wcet <= *a.idle : b.idle && a.wcet <= *b.idle;
 }
 
 /// True if a job of `partner` may start together with the job of `head`, the first job in the queue of the device. The
 /// two tasks must be a pair. In addition, one of two conditions must hold: the partner's job is the second job in the
-/// queue (`next`), or its device part takes no longer than that of the first job. So the partner's job does not delay
-/// jobs that precede it in the queue.
+/// queue (`next`), or the device part of `partner` takes no longer than the device part of `head`. So the partner's job
+/// does not delay jobs that precede it in the queue.
 [[nodiscard]] constexpr bool goes_with(const CoRun& head, const CoRun& partner, bool next) noexcept {
   return may_pair(head, partner) && (next || partner.wcet <= head.wcet);
 }

@@ -33,8 +33,8 @@
 // - rt_swap: the rule of RT-Swap (Kang et al., RTSS 2023, section V-C). One swap operation is in progress at a time,
 //   and is not preempted. From the start of its swap-in to the end of its execution a job is not overtaken. A swap-in
 //   starts only for the most urgent job. A swap-out may start for any job.
-// - serial: as rt_swap, but a swap-out also starts only for the most urgent job. It does not start while a loaded job
-//   waits for the device.
+// - serial: the rule rt_swap with one more restriction. A swap-out, too, starts only for the most urgent job, and does
+//   not start while a loaded job waits for the device.
 // - demand_paging: the missing chunks of a job are loaded only when the job is the next to execute. During these loads
 //   no other job executes, and no other chunk moves.
 //
@@ -48,8 +48,8 @@
 // oldest, among the tasks whose job neither executes nor is staged.
 //
 // If tasks co-run (co_run.hpp), nothing is swapped, and no job is divided into segments. A second job may start
-// together with the head of the queue. It is the first job behind the head for which goes_with() is true. No other job
-// starts until both jobs have ended.
+// together with the head of the queue. The second job is the first job behind the head for which goes_with() is true.
+// No other job starts until both jobs have ended.
 //
 // exchange() replaces a task by another task while the other tasks continue. The daemon has one task for each client
 // slot, and calls exchange() when a client connects, grows or leaves.

@@ -2,10 +2,10 @@
 // decisions follow the task's policies for overruns and for parts that exceed their WCETs. A state machine without a
 // clock.
 //
-// The task's release thread or the simulator is the caller. It sleeps until next(), reports the state at that instant
-// with at_release(), and carries out the decision. One call decides one release. After a `skip`, next() may already be
-// in the past. Then the caller calls at_release() again at once. Pure and deterministic; never allocates. Not
-// thread-safe.
+// The task's release thread or the simulator is the caller. The caller sleeps until next(), reports the state at that
+// instant with at_release(), and carries out the decision. One call decides one release. After a `skip`, next() may
+// already be in the past. Then the caller calls at_release() again at once. Pure and deterministic; never allocates.
+// Not thread-safe.
 //
 // The overrun policies apply if the previous job has not ended by the release at instant n. T is the period, and the
 // grid is n, n + T, ...
@@ -22,10 +22,10 @@
 //   are dropped and counted.
 // - stop: the executive stops.
 //
-// The policy skip_next applies if the previous job has ended and a part of it took longer than its WCET. It drops the
-// next release that would start a job, even if that release waited. It drops no release if a release was already
-// dropped since the release of the long job. So the release of a job that exceeded its WCET and the release of the next
-// job are at least two periods apart. The time of the dropped release compensates for the excess.
+// The policy skip_next applies if the previous job has ended and a part of it took longer than its WCET. The policy
+// skip_next drops the next release that would start a job, even if that release waited. It drops no release if a
+// release was already dropped since the release of the long job. So the release of a job that exceeded its WCET and the
+// release of the next job are at least two periods apart. The time of the dropped release compensates for the excess.
 #pragma once
 
 #include <rtexec/choices.hpp>

@@ -290,8 +290,8 @@ CutChoice cut_into(const Layers& layers, std::uint32_t segments, unsigned launch
   };
   const Layers times{layers.times, layers.overheads, {}, layers.least};
   const Nanos all = std::reduce(layers.times.begin(), layers.times.end());
-  // The longest run is at least the longest layer. It is also at least the job's time divided by `runs`, the number of
-  // consecutive runs that cover the job.
+  // The longest run is at least the longest layer. The longest run is also at least the job's time divided by `runs`,
+  // the number of consecutive runs that cover the job.
   const Nanos runs = (Nanos{segments} + launch_ahead) / (1 + launch_ahead);
   Nanos enough = std::max(layers.times.empty() ? 0 : std::ranges::max(layers.times), (all + runs - 1) / runs);
   Nanos too_short = enough - 1;

@@ -13,8 +13,8 @@
 
 namespace rtexec::policies {
 
-/// A tensor of a network that layer `first` writes and layer `last` reads last. It crosses the cuts behind layers
-/// `first` .. `last` - 1.
+/// A tensor of a network that layer `first` writes and layer `last` reads last. The tensor crosses the cuts behind
+/// layers `first` .. `last` - 1.
 struct Tensor {
   Bytes size;
   std::uint32_t first = 0;
@@ -28,7 +28,8 @@ struct Layers {
   /// `unbounded`: no cut is allowed behind this layer.
   std::vector<Nanos> overheads;
   std::vector<Tensor> tensors;
-  /// The minimum time that is counted for a segment, without its overhead. It does not apply to the last segment.
+  /// The minimum time that is counted for a segment, without its overhead. This minimum does not apply to the last
+  /// segment.
   Nanos least = 0;
 };
 
