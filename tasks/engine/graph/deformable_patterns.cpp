@@ -45,8 +45,9 @@ class DeformableFusion {
     return a.mode == b.mode && a.padding == b.padding && a.align_corners == b.align_corners;
   }
 
-  /// Matches `id` as samples of shape [n, c, q, count]. Along the last dimension, the points of each image follow the
-  /// points of the previous image.
+  /// Matches `id` as samples of shape [n, c, q, count]: for n batch elements, c channels and q queries, the values at
+  /// the `count` points of all images together. The last dimension holds first all points of the first image, then all
+  /// points of the second image, and so on.
   [[nodiscard]] std::optional<Samples> samples(TensorId id) const {
     const auto* node = unshaped(id);
     const auto* concat = node ? std::get_if<Concat>(&node->operation) : nullptr;

@@ -143,7 +143,8 @@ extern const Benchmark vector_add, matrix_add, matrix_multiply, needleman_wunsch
 [[nodiscard]] cuda::Fill integers(std::uint64_t job, std::size_t array, int least, unsigned range) noexcept;
 /// Fills the first `count` words at `to` as `fill` describes.
 void fill_words(const cuda::Fill& fill, void* to, std::size_t count) noexcept;
-// These functions fill the first `count` elements of an array, with the seed of `job` and `array`.
+// These functions fill the first `count` elements of `array` with pseudo-random values. The seed is seed_of(`job`,
+// `array`).
 void fill_fractions(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job) noexcept;
 void fill_integers(const Addresses& host, std::size_t array, std::size_t count, std::uint64_t job, int least,
                    unsigned range) noexcept;

@@ -1,6 +1,6 @@
 // Fills arrays that host and device share with their first contents. The host fills an array below a threshold size.
-// The GPU fills a larger array, in tiles (tasks/base/tiled.hpp). Both produce the same bits. On the host device the
-// host fills all arrays. Use it during set-up and from one thread; the device must outlive it.
+// The GPU fills a larger array, in tiles (tasks/base/tiled.hpp). Host and GPU produce the same bits. On the host device
+// the host fills all arrays. Use it during set-up and from one thread; the device must outlive it.
 #pragma once
 
 #include <rtexec/device.hpp>

@@ -280,8 +280,8 @@ bool KernelWorkload::prefetches() const noexcept {
   return options_.policy == MemoryPolicy::managed && options_.prefetch && gpu_->can_prefetch();
 }
 
-/// Executes the device part under policy M (managed memory) with prefetching. It prefetches outputs to the device too.
-/// The host has read the outputs, so their pages are on the host, and kernels that write them would fault.
+/// Executes the device part under policy M (managed memory) with prefetching. Prefetches outputs to the device too. The
+/// host has read the outputs, so their pages are on the host, and kernels that write them would fault.
 Status KernelWorkload::execute_prefetched() noexcept {
   for (const auto& array : arrays_)
     if (array.direction() != benchmark::Direction::device)

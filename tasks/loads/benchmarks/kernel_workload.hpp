@@ -40,7 +40,8 @@ class KernelWorkload final : public Workload {
   struct Options {
     WorkloadKind kind = WorkloadKind::vector_add; // must satisfy is_micro_benchmark()
     unsigned size = 1;
-    /// `automatic` means policy D; under policy D/H each job executes as under D or as under H.
+    /// `automatic` means policy D (device memory). Under policy D/H (device and host memory) each job executes as under
+    /// D or as under H.
     MemoryPolicy policy = MemoryPolicy::device;
     std::span<const cuda::KernelImage> images = cuda::kernel_images();
     bool prefetch = true; // true: prefetch pages under policy M; false: pages move by faults
@@ -56,8 +57,8 @@ class KernelWorkload final : public Workload {
   /// on a GPU that prefetches.
   [[nodiscard]] Result<> use(std::span<const std::string> tuning) override;
   [[nodiscard]] Result<std::vector<std::string>> tune(Device& device, const TuningProgress& progress) override;
-  /// Allocates the arrays. Under M on a GPU that prefetches, also fills managed arrays with the contents of job 0, and
-  /// moves them to the host. Therefore no job is the first to touch a page.
+  /// Allocates the arrays. Under M (managed memory) on a GPU that prefetches, also fills managed arrays with the
+  /// contents of job 0, and moves them to the host. Therefore no job is the first to touch a page.
   [[nodiscard]] Result<> bind(Device& device, const Memory& memory) override;
   void observe_contents(const initialise::Observer& observer) override { contents_observer_ = observer; }
 
@@ -68,7 +69,8 @@ class KernelWorkload final : public Workload {
   [[nodiscard]] Status make_resident() noexcept override { return status_of(JobPart::copies_in); }
   [[nodiscard]] Status execute_resident() noexcept override { return status_of(JobPart::kernels); }
 
-  /// The three phases of a job's device part. Executed in this order, they have the effect of execute() under policy D.
+  /// The three phases of a job's device part. Executed in this order, the phases have the effect of execute() under
+  /// policy D (device memory).
   enum class JobPart { copies_in, kernels, copies_out };
   /// Executes one phase. Call it during set-up, on the thread of a compute engine.
   [[nodiscard]] Result<> run(JobPart part);

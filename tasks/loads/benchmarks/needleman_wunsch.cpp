@@ -1,5 +1,5 @@
-// Finds the best alignment of two sequences of `size` elements. It fills a table of scores, block by block along its
-// anti-diagonals, with one kernel for each anti-diagonal.
+// Finds the best alignment of two sequences of `size` elements. Each job fills a table of scores, block by block along
+// its anti-diagonals, with one kernel for each anti-diagonal.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 
 #include <algorithm>

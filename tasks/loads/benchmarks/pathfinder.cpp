@@ -1,4 +1,4 @@
-// Finds the cheapest paths from the first row of a wall to each of the `size` columns of its last row. It has 512
+// Finds the cheapest paths from the first row of a wall to each of the `size` columns of its last row. A job has 512
 // kernels, one for each row after the first.
 #include "tasks/loads/benchmarks/benchmark.hpp"
 

@@ -1,11 +1,11 @@
-// The memory of one array under a memory policy:
+// The memory of one array under a memory policy (D: device, M: managed, H: host memory):
 // - D has two buffers, page-locked host memory and device memory, and copies between them.
-// - M has one buffer in managed memory, whose pages move to host or device when it accesses them.
+// - M has one buffer in managed memory, whose pages move to the processor (host or device) that accesses them.
 // - H has one buffer in host memory, which the device reads and writes in place.
 // - D/H has the buffers of D, and can also use the host buffer in place.
 // An array that only kernels use is in device memory under every policy.
 //
-// The array owns its buffers and frees them; the device must outlive it. It is made and destroyed during set-up.
+// The array owns its buffers and frees them; the device must outlive it. An array is made and destroyed during set-up.
 #pragma once
 
 #include <rtexec/device.hpp>
@@ -34,8 +34,8 @@ struct ArrayCopy {
 
 class SharedArray {
  public:
-  /// Makes an array. The policy `automatic` means D. Errors name the array. Returns out_of_memory also if managed
-  /// memory exceeds the device's free memory.
+  /// Makes an array. The policy `automatic` means D (device memory). Errors name the array. Returns out_of_memory also
+  /// if managed memory exceeds the device's free memory.
   [[nodiscard]] static Result<SharedArray> make(Device& device, MemoryPolicy policy,
                                                 const benchmark::ArrayDemand& demand);
   [[nodiscard]] static Footprint footprint(MemoryPolicy policy, const benchmark::ArrayDemand& demand);
@@ -47,8 +47,8 @@ class SharedArray {
   SharedArray& operator=(SharedArray&&) = delete;
   ~SharedArray();
 
-  /// Returns a view of an array under D/H, through which kernels use the host buffer in place, as under H. The view
-  /// owns no memory, and this array must outlive it.
+  /// Returns a view of this array, through which kernels use the host buffer in place, as under policy H. The policy of
+  /// this array must be D/H. The view owns no memory, and this array must outlive the view.
   [[nodiscard]] SharedArray in_place() const noexcept;
 
   /// Returns the host address, or null if the host cannot access the array.
@@ -59,8 +59,8 @@ class SharedArray {
   [[nodiscard]] const Buffer& buffer() const noexcept { return on_device_; }
   [[nodiscard]] benchmark::Direction direction() const noexcept { return direction_; }
 
-  // Return the copies that the policy makes before a job's first kernel and after its last kernel. They return nullopt
-  // if the policy makes no such copy.
+  // copy_in() returns the copy that the policy makes before a job's first kernel, and copy_out() the copy after the
+  // last kernel. Both return nullopt if the policy makes no such copy.
   [[nodiscard]] std::optional<ArrayCopy> copy_in() const noexcept;
   [[nodiscard]] std::optional<ArrayCopy> copy_out() const noexcept;
 

@@ -7,19 +7,19 @@
 //
 // The device part may have layers, each with a share of the WCET, and may be cut after any layer but the last. If the
 // part is cut, it also has live state across preemption (`carry`) in addition to its footprint. Each segment checks the
-// words that the previous segment wrote to `carry`, and writes new words. This ends at the latest after half of the
-// time of the segment's first layer.
+// words that the previous segment wrote to `carry`, and writes new words. Checking and writing end at the latest after
+// half of the time of the segment's first layer.
 //
 // The swappable memory is one object of the task's memory class (constant, state or scratch). The rest of the footprint
 // is fixed and never accessed. On the host device the device part visits one word of each 4 KiB page in turn, as many
 // words as its time allows. The next job continues after the last visited word. A word of constants must be equal to
 // the word in the image of constants. A word of state must identify its task, its position and its number of visits;
-// the visit then stores the next number. This detects memory that was lost, is old, or belongs to another task. Scratch
-// is only written.
+// the visit then stores the next number. These checks detect memory that was lost, is old, or belongs to another task.
+// Scratch is only written.
 //
-// On a GPU the device part occupies the compute engine for its time. It writes one byte to each chunk of its state or
-// scratch, and to each chunk of its `carry`, for at most half of its time. An access to a missing chunk is a fault. The
-// contents of memory are not checked on a GPU.
+// On a GPU the device part occupies the compute engine for its time. The part writes one byte to each chunk of its
+// state or scratch, and to each chunk of its `carry`. These writes take at most half of its time. An access to a
+// missing chunk is a fault. The contents of memory are not checked on a GPU.
 #pragma once
 
 #include <rtexec/task_set.hpp>

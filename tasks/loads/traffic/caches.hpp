@@ -17,9 +17,10 @@ struct CacheFacts {
 
 /// Returns the default buffer size of a generator. The generator accesses its buffer from begin to end again and again
 /// (a sweep). The size is four times the last-level cache, at least 16 MiB (the buffer of Nigam's thesis, Algorithm 2)
-/// and at most 256 MiB. If twice the cache exceeds 256 MiB, the size is twice the cache. Returns 64 MiB if the cache
-/// size is unknown. Some caches, such as the caches of servers, retain a part of the lines of a sweep. They still serve
-/// up to a fraction cache / buffer of the accesses: 41 % at worst on a server with a cache of 105 MiB.
+/// and at most 256 MiB. If twice the cache size exceeds 256 MiB, the result is twice the cache size. Returns 64 MiB if
+/// the cache size is unknown. Some caches, such as the caches of servers, retain a part of the lines of a sweep. Such
+/// caches still serve a fraction of the accesses, at most cache size / buffer size: 41 % at worst on a server with a
+/// cache of 105 MiB.
 [[nodiscard]] Bytes sweep_size(const CacheFacts& caches);
 
 } // namespace rtexec::tasks

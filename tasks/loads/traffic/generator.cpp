@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint64_t piece = 64 << 10;
 
-/// A run of a generator, in steps of about 64 KiB. It holds the state that paced and unpaced runs have in common.
+/// A run of a generator, in steps of about 64 KiB. The object holds the state that paced and unpaced runs have in
+/// common.
 class Run {
  public:
   Run(Generator& generator, const Course& course, const Clock& clock)

@@ -1,5 +1,5 @@
-// Load generators. They move memory, as fast as possible or at a requested rate, and report the amount. Two classes
-// implement the interface:
+// Load generators: objects that move memory, as fast as possible or at a requested rate, and report the amount. Two
+// classes implement the interface:
 //
 //   LineGenerator   Accesses cache lines of a buffer that is larger than the last-level cache. Hardware
 //                   bandwidth counters count these accesses.
@@ -61,7 +61,7 @@ class Generator {
   Generator& operator=(const Generator&) = delete;
 
   /// Moves as many whole units as fit in `bytes`, and continues where the previous call ended. Returns the number of
-  /// bytes moved. It is less than these whole units only if the generator cannot continue.
+  /// bytes moved. The result is less than these whole units only if the generator cannot continue.
   virtual Bytes run(Bytes bytes) noexcept = 0;
   /// Returns the smallest amount that the generator can move.
   [[nodiscard]] virtual Bytes unit() const noexcept = 0;
@@ -78,8 +78,8 @@ struct Course {
   /// The requested rate, which must be above 0. The run then consists of small bursts on an absolute time grid
   /// (pacer.hpp). nullopt: the run is as fast as possible.
   std::optional<Bandwidth> rate{};
-  /// The instant at which the run ends. The run also ends when `stop` is true. It checks both conditions after about
-  /// every 64 KiB and after each sleep.
+  /// The instant at which the run ends. The run also ends when `stop` is true. The run checks the clock and `stop`
+  /// after about every 64 KiB and after each sleep.
   Instant until = Instant::max();
   const std::atomic<bool>* stop = nullptr;
   std::atomic<std::uint64_t>* moved = nullptr; // bytes moved so far, updated during the run

@@ -1,5 +1,5 @@
 // A workload that moves memory in its CPU parts and needs no device. It is used for experiments with bandwidth budgets.
-// Each job moves traffic_before bytes in its first part and traffic_after bytes in its last part. Both amounts are
+// Each job moves traffic_before bytes in its first part and traffic_after bytes in its last part. These two amounts are
 // rounded down to whole lines (copy: pairs of lines). Each job continues where the previous job ended.
 // tasks/loads/traffic/generator.hpp defines how each pattern counts bytes. The device part does nothing.
 #pragma once

@@ -14,9 +14,9 @@ namespace rtexec::tasks {
 
 class CudnnConvolution {
  public:
-  /// Makes a convolution in `stream`. Its input and its output have the shape 1x`channels`x`side`x`side`. The device's
-  /// context must be current. If `functions` is null, uses the cuDNN of this machine. Returns unsupported if there is
-  /// no cuDNN.
+  /// Makes a convolution in `stream`. The input and the output of the convolution have the shape
+  /// 1x`channels`x`side`x`side`. The device's context must be current. If `functions` is null, uses the cuDNN of this
+  /// machine. Returns unsupported if there is no cuDNN.
   [[nodiscard]] static Result<std::unique_ptr<CudnnConvolution>> open(const cuda::CudnnFunctions* functions,
                                                                       int channels, int side, hal::cuda::Stream stream);
   ~CudnnConvolution();

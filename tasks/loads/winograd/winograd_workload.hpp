@@ -1,6 +1,7 @@
 // The Winograd convolution micro-benchmark: one 3x3 convolution of a square picture, by Winograd's minimal filtering.
 // Each job repeats the convolution. The benchmark represents the layers in which networks spend most time, and is
-// sensitive to memory bandwidth (Nigam's thesis, for pictures of 256 to 2048 pixels on a side).
+// sensitive to memory bandwidth (Nigam's thesis on GPU-aware memory isolation, for pictures of 256 to 2048 pixels on a
+// side).
 //
 // The workload is a network of one layer: 32 input channels, 32 output channels, stride 1, padding 1, fp32, no bias. At
 // a resolution of 2048 the picture and the result take 512 MiB each on the device, and 512 MiB each in the buffers of
@@ -61,8 +62,8 @@ class WinogradWorkload final : public Workload {
   [[nodiscard]] Status execute() noexcept override { return network_->run(); }
   [[nodiscard]] Status after(std::uint64_t) noexcept override { return {}; }
 
-  /// Returns the number of floating-point operations of one job. They are counted as for a direct convolution, so that
-  /// throughputs of different algorithms are comparable.
+  /// Returns the number of floating-point operations of one job. The operations are counted as for a direct
+  /// convolution, so that throughputs of different algorithms are comparable.
   [[nodiscard]] double flops() const { return network_->flops(); }
   [[nodiscard]] const Network& network() const { return *network_; }
 

@@ -54,8 +54,9 @@ template <class Shape> struct ConvOutput<Shape, true> {
       if (i < columns_left) channels[i] = Int8Channel(conv, channel + i);
   }
 
-  /// Stores this thread's quads, as the store() for floats does. sum_of() writes integer sums, stored in the bits of
-  /// floats.
+  /// Stores the quads (four adjacent columns of a pixel) that this thread handles. The numbers of these quads are
+  /// `first` + the thread's index, and then every `stride`-th number. sum_of(sum, quad) must write the sums of a quad
+  /// to `sum`: integers, stored in the bits of floats.
   template <class SumOf> DEVICE void store(int first, int stride, SumOf sum_of) const {
     if (columns_left <= 0) return;
 #pragma unroll 1
