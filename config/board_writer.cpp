@@ -121,8 +121,8 @@ class Rewriter {
   enum { top, swap_cost, other } section_ = top;
   std::optional<Bytes> chunk_;
   std::string kept_;
-  // Lines without a key, in or after a [[swap_cost]] table. They are pending: only the next statement shows whether
-  // they belong to the table
+  // Lines without a key, in or after a [[swap_cost]] table. Only the next statement shows whether these lines belong to
+  // the table
   std::string pending_;
   std::optional<std::size_t> place_; // position in `kept_` at which the last table ended
 };

@@ -1,5 +1,5 @@
-// The settings of the daemon that schedules other programs on a shared device (rtexecd FILE.toml). They name the
-// device, the part of the device that each program may use, and declarations for programs that make no declaration.
+// The settings of the daemon that schedules other programs on a shared device (rtexecd FILE.toml). The settings name
+// the device, the part of the device that each program may use, and declarations for programs that make no declaration.
 // Plain values.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace rtexec::config {
 
 /// The rule for physical chunks (memory of the device) that several clients need, one client after the other.
 enum class ChunkSharing {
-  automatic, // shared if the driver can export them
+  automatic, // shared if the driver can export physical chunks
   shared,    // allocated once and passed between clients: a client can read the data that another client left
   separate,  // each client allocates its chunks before it loads data, and frees them after it has saved the data
 };

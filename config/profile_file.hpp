@@ -19,12 +19,13 @@ namespace rtexec {
 /// Returns the text of `profile`, for the file `file`. parse_profile() parses the text as an equal profile.
 [[nodiscard]] Result<std::string> profile_toml(const Profile& profile, const std::filesystem::path& file);
 
-/// Returns the entry of `task` under memory policy `policy`; `automatic` means D. Returns null if there is no entry.
+/// Returns the entry of `task` under memory policy `policy`; `automatic` means D (device memory). Returns null if there
+/// is no entry.
 [[nodiscard]] const ProfileEntry* entry_of(const Profile& profile, const std::string& task, MemoryPolicy policy);
 /// Sets the task's wcet to the wcet of `entry`. Also sets the task's other times from `entry`, except times that the
 /// task set contains.
 void fill(Task& task, const ProfileEntry& entry);
-/// Returns the entry of `task` for new measurements. This is the existing entry if it was measured with the fingerprint
+/// Returns the entry of `task` for new measurements: the existing entry if it was measured with the fingerprint
 /// `workload`, otherwise a new entry.
 [[nodiscard]] ProfileEntry begun_entry(const Profile& profile, const std::string& task, MemoryPolicy policy,
                                        const std::string& workload);

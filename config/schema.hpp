@@ -22,7 +22,7 @@ namespace rtexec::config {
 
 inline constexpr std::string_view required = "required";
 
-/// One key of a struct S. Its functions hide the type of the key's value.
+/// One key of a struct S, the struct that a section is bound to. The functions of Key hide the type of the key's value.
 template <class S> struct Key {
   std::string_view name; // a literal
   KeyDoc doc;

@@ -160,7 +160,8 @@ Type<std::vector<double>> of_channels(double least, double most) {
           }};
 }
 
-/// Makes a key for a list that is empty in S if the file has no such key.
+/// Makes a key whose value is a list: the member `member` of `preprocessing` in the settings S of an input. If the file
+/// lacks the key, the list stays empty.
 template <class S>
 Key<S> channels_key(std::string_view name, const Type<std::vector<double>>& type, std::string_view fallback,
                     std::string_view meaning, std::vector<double> Preprocessing::*member) {

@@ -33,7 +33,7 @@ template <class T> struct Type {
 };
 
 inline constexpr Bytes page{4096};
-/// These limits keep sums and products of such times far below 64 bits
+/// With these limits on times, sums and products of times stay far below 64 bits
 inline constexpr Duration longest_interval = std::chrono::hours{1};
 inline constexpr Duration longest_swap_cost = std::chrono::seconds{10}; // for each chunk, or for the fixed cost
 inline constexpr unsigned last_core = 1023;                             // the last core in the kernel's cpu_set_t
@@ -122,8 +122,8 @@ template <class T> [[nodiscard]] Type<std::optional<T>> word_or(std::string word
           .problem = [=](const std::optional<T>& value) { return value ? type.problem(*value) : std::string{}; }};
 }
 
-/// A list of any number of values. It is written with one value on each line, or with eight numbers on each line, so
-/// that lines stay short.
+/// A list of any number of values. The list is written with one value on each line, or with eight numbers on each line,
+/// so that lines stay short.
 template <class T> [[nodiscard]] Type<std::vector<T>> list_of(const Type<T>& type) {
   return {.name = "list, " + type.name,
           .unit = type.unit,

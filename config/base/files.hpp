@@ -15,11 +15,11 @@
 
 namespace rtexec {
 
-/// A file that is being written. It has no name, or a temporary name in the target's folder if the file system does not
-/// support files without a name. commit() gives the file its final name. Without commit() the file disappears, and an
-/// existing file of the final name stays unchanged.
-/// The new file gets the permissions of the file that it replaces, and also its owner if the kernel allows it. Symbolic
-/// links in the path are followed by the rules of config::find_output(). Errors (refused) name the file and the reason.
+/// A file that is being written. Before commit(), the file has no name. If the file system does not support files
+/// without a name, the file has a temporary name in the target's folder. commit() gives the file its final name.
+/// Without commit() the file disappears, and an existing file of the final name stays unchanged. The new file gets the
+/// permissions of the file that it replaces, and also its owner if the kernel allows it. Symbolic links in the path are
+/// followed by the rules of config::find_output(). Errors (refused) name the file and the reason.
 class AtomicFile {
  public:
   /// Returns bad_input if `path` exists and is no regular file (a folder, a device).

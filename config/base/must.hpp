@@ -1,5 +1,5 @@
-// Errors that end set-up code and tools. They are thrown as exceptions. The outermost caller reports the error or
-// returns it.
+// Errors that end set-up code and tools. Such errors are thrown as exceptions. The outermost caller reports the error
+// or returns it.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -8,8 +8,8 @@ namespace rtexec::config {
 
 struct Process {
   std::uint32_t number = 0;
-  /// The start time, in clock ticks since the machine's start. It distinguishes processes that had the same number at
-  /// different times
+  /// The start time, in clock ticks since the machine's start. The start time distinguishes processes that had the same
+  /// number at different times
   std::uint64_t start = 0;
   std::uint64_t name_space = 0; // the PID namespace of `number`; 0: unknown
 
