@@ -23,8 +23,8 @@ namespace rtexec::bringup {
   return {.outcome = Outcome::skipped, .state = std::move(reason), .advice = {}, .figures = std::move(figures)};
 }
 
-/// Returns a failed answer. The first line of the error becomes the answer's state, and the other lines become its
-/// advice. If the error has only one line, the advice is `advice`.
+/// Returns a failed answer. The first line of the error becomes the answer's state, and the other lines become the
+/// answer's advice. If the error has only one line, the advice is `advice`.
 [[nodiscard]] Answer failed(const Error& error, std::string advice);
 [[nodiscard]] std::string first_line(const Error& error);
 /// Joins the lines of a text into one line. Skipped answers need this: they have a state of one line and no advice, so

@@ -47,7 +47,7 @@ struct Subject {
   Duration length{std::chrono::seconds(2)};
   /// Returns the state that the board's GPU reports, read in a separate process. Empty if no item may query the GPU
   std::function<hal::GpuState()> gpu = {};
-  /// Returns false if the user wants to stop. It is called during measurements
+  /// Returns false if the user wants to stop. The function is called during measurements
   std::function<bool()> going_on = [] { return true; };
 };
 

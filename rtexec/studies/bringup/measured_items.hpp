@@ -1,6 +1,6 @@
 // The items of a bring-up that measure. Most items take about Subject::length; a few take several times as long. The
-// items load cores, open the board's device and write into Subject::folder. They release cores, device and folder when
-// they return. An item whose result depends on an emulator's times or counts never passes on an emulator.
+// items load cores, open the board's device and write into Subject::folder. The items release cores, device and folder
+// when they return. An item whose result depends on an emulator's times or counts never passes on an emulator.
 #pragma once
 
 #include "rtexec/studies/bringup/item.hpp"

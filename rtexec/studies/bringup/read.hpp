@@ -27,8 +27,8 @@ namespace rtexec::bringup {
 
 [[nodiscard]] Answer locked_clocks(const Subject& subject);
 [[nodiscard]] Answer thermal_headroom(const Subject& subject);
-/// The next two functions check clocks and temperatures. They use the values in the machine's files and the values that
-/// the GPU reports.
+/// The next two functions check clocks and temperatures. Both functions use the values in the machine's files and the
+/// values that the GPU reports.
 [[nodiscard]] Answer judge_clocks(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer judge_heat(const Subject& subject, const hal::GpuState& gpu);
 [[nodiscard]] Answer power_supply(const Subject& subject);

@@ -65,8 +65,8 @@ class PlainFile {
   bool direct_ = false;
 };
 
-/// The times of the swap store and of plain file access for the same data. Store and plain access alternate, and each
-/// of them is first in every other round.
+/// The times of the swap store and of plain file access for the same data. Each round measures both. The store is first
+/// in one round, and plain access is first in the next round.
 class Pair {
  public:
   template <class Ours, class Plain> void add(Ours ours, Plain plain) {

@@ -14,8 +14,8 @@ namespace rtexec::bringup {
 
 /// Returns the task set, without execution times.
 [[nodiscard]] TaskSet short_task_set(const Subject& subject);
-/// Returns a set-up for the subject's board. It includes a workload for the one task of the set that has no device
-/// part.
+/// Returns a set-up for the subject's board. The set-up includes a workload for the one task of the set that has no
+/// device part.
 [[nodiscard]] executive::Setup setup_for(const Subject& subject);
 
 /// Makes the periods long enough for an emulator to execute each job. `set` must have execution times.

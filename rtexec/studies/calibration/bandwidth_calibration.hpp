@@ -27,7 +27,7 @@ struct CalibratedCores {
   std::function<Result<std::unique_ptr<hal::BandwidthCounter>>(const hal::CounterSettings&)> open_counter;
   std::function<Instant()> now;
   std::function<void(Duration)> rest;
-  /// Returns false if the user wants to stop. It is called during measurements
+  /// Returns false if the user wants to stop. The function is called during measurements
   std::function<bool()> going_on = [] { return true; };
 };
 /// Returns a struct whose functions access this machine. The caller adds the cores and their counters.
@@ -51,7 +51,7 @@ struct BandwidthCalibration {
   std::vector<CoreTraffic> alone;  // the traffic of each core, measured alone
   std::vector<Bandwidth> together; // the reported sum, by number of generators from 1 on
   /// Returns two bandwidths: the bandwidth of the fastest core when it runs alone (in `alone`, or in the first entry of
-  /// `together`), and the largest sum that any number of cores reached. Both are rounded down to 1 MB/s.
+  /// `together`), and the largest sum that any number of cores reached. Both bandwidths are rounded down to 1 MB/s.
   [[nodiscard]] MemoryFacts facts() const;
 };
 

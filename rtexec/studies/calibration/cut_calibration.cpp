@@ -43,8 +43,8 @@ std::uint32_t max_segments(const tasks::Network& network) {
   return static_cast<std::uint32_t>(std::min<std::size_t>(most, network.layers().size()));
 }
 
-/// Two copies of a network. One copy is in one piece. cut_into() cuts the other copy into segments. Both copies use the
-/// same memory, because the contents of the memory have no effect on their times.
+/// Two copies of a network: one copy is not cut, and cut_into() cuts the other copy into segments. Both copies use the
+/// same memory, because the contents of the memory have no effect on execution times.
 class Bench {
  public:
   Bench(hal::Device& device, const MakeNetwork& make) : device_(device), whole_(must(make())), cut_(must(make())) {

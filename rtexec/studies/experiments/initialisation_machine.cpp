@@ -61,7 +61,7 @@ class Untouched {
   Buffer buffer_;
 };
 
-/// The experiment's platform on a device. Its functions throw Failed.
+/// The experiment's platform on a device. The functions of this class throw Failed.
 class MachinePlatform final : public InitialisationPlatform {
  public:
   MachinePlatform(hal::Device& device, Initialiser initialiser, std::span<const tasks::cuda::KernelImage> images)

@@ -1,5 +1,6 @@
-// Models of a Jetson TX2 and a Jetson Xavier AGX after the paper of Wang et al. The models show the shape of the
-// paper's figures: they reproduce the printed values, and assume all other values.
+// Models of a Jetson TX2 and a Jetson Xavier AGX after the paper of Wang et al. (GPU-side initialization with
+// prefetching, eUMM). The models show the shape of the paper's figures: they reproduce the printed values, and assume
+// all other values.
 #include "rtexec/studies/experiments/initialisation.hpp"
 
 #include <algorithm>
@@ -60,7 +61,7 @@ class ModelledPlatform final : public InitialisationPlatform {
     for (const auto& each : board_.workloads) names.emplace_back(each.name);
     return names;
   }
-  /// The pages of an integrated GPU do not move. They are only mapped, whichever processor touched them first.
+  /// The pages of an integrated GPU do not move. The pages are only mapped, whichever processor touched them first.
   std::vector<PageStart> starts() const override { return {PageStart::on_host}; }
   bool has_gpu() const override { return true; }
   Bytes size_of(const std::string&, Bytes size) const override { return size; }

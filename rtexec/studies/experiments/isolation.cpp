@@ -1,3 +1,7 @@
+// The constants of the isolation experiment's model, with their sources, and the platform that simulates the model.
+// "The thesis" is Nigam's thesis on GPU-aware memory isolation. Figures, tables, algorithms, and sections such as "7.2"
+// that this file cites are in the thesis. A *speed-up* is the gain in speed by a limit on the bandwidth of cores,
+// compared with no limit.
 #include "rtexec/studies/experiments/isolation.hpp"
 
 #include "config/base/must.hpp"
@@ -22,9 +26,10 @@ constexpr Bytes moved_in(double gigabytes_per_second, Duration time) {
 
 // ---- constants; the cited tables, figures and sections are in Nigam's thesis ----
 
-/// Bandwidths of the TX2. Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s for A57
-/// cores. Core 0 is also an A57 core. Fig. 17 has 13.62 GB/s for both Denver cores, which is used here as the limit of
-/// their cluster. Fig. 17 has 14.4 GB/s for three and more programs, which is used here as the limit of the memory.
+/// Bandwidths of the TX2 (thesis). Table 2 has 11263 and 11332 MB/s for the Denver cores 1 and 2, and 4001 to 4012 MB/s
+/// for A57 cores. Core 0 is also an A57 core. Fig. 17 has 13.62 GB/s for both Denver cores, which is used here as the
+/// limit of their cluster. Fig. 17 has 14.4 GB/s for three and more programs, which is used here as the limit of the
+/// memory.
 simulator::SharedMemory tx2_memory() {
   const Bandwidth denver = MB_per_s(11'300), a57 = MB_per_s(4'000);
   return {.cores = {a57, denver, denver, a57, a57, a57},
@@ -33,13 +38,16 @@ simulator::SharedMemory tx2_memory() {
 }
 
 /// A frame consists of a CPU part, which launches a hundred executions of the kernel, and these executions. Each
-/// execution is about as long as in Fig. 30.
-/// The 600 bytes of CPU traffic per execution are chosen freely. These bytes cause the speed-up to be lower at 10 MB/s
-/// than at 100 MB/s (7.2: 7, 5, 9 and 3 % with five co-runners). The sensitivity of 256p follows from its speed-up of
-/// 13.5 % at 100 MB/s with five co-runners (7.2). The other sensitivities follow from the speed-ups at 10 MB/s. Without
-/// load, IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures (5.4, Fig. 21), and traffic is 5 to
-/// 6.9 GB/s (5.4). Values between these are assumptions. For 512p the assumption is based on its 4.8 GB/s with one
-/// co-runner.
+/// execution is about as long as in Fig. 30 of the thesis.
+///
+/// The 600 bytes of CPU traffic per execution are chosen freely. Because of these bytes, the speed-up is lower at a
+/// limit of 10 MB/s than at 100 MB/s. At 10 MB/s with five co-runners, the thesis has 7, 5, 9 and 3 % for the four
+/// sizes of pictures (7.2). The sensitivity of 256p follows from the speed-up of 13.5 % at 100 MB/s with five
+/// co-runners (7.2). The sensitivities of the other sizes follow from their speed-ups at 10 MB/s.
+///
+/// Without load, IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures (5.4, Fig. 21). The traffic
+/// without load is 5 to 6.9 GB/s (5.4). Values between these are assumptions. The traffic of 512p is estimated from its
+/// 4.8 GB/s with one co-runner in the thesis.
 ModelledWorkload winograd(const char* size, double sensitivity, double ipc, double gigabytes_per_second) {
   constexpr Duration device = 100 * 1290us;
   return {.facts = {.name = std::string("winograd-") + size,
@@ -54,12 +62,15 @@ ModelledWorkload winograd(const char* size, double sensitivity, double ipc, doub
           .alone = ipc};
 }
 
-/// The length of a frame follows from 0.9 MPS (megapixels per second) on average at 512 MB/s, which is the best limit
-/// (7.2, Fig. 29). The CPU part moves 27.5 MB in 66 ms, that is 417 MB/s. This value follows from the best limit, and
-/// from the speed at 10 MB/s, which is a tenth (7.2). The sensitivity follows from speed-ups of 41 to 45 % at 512 MB/s
-/// with five co-runners (8.1, 7.2). The sensitivity of its Winograd kernel alone would be 0.82 (5.3.1: 45 % slower). No
-/// choice of values also reproduces a pipeline that is 55 % slower (8.1). For both pipelines `memory_bound` is chosen
-/// freely, and the device's traffic is the traffic of the Winograd kernel.
+/// The pipeline of YOLO. The length of a frame follows from the average speed of 0.9 MPS (megapixels per second) at a
+/// limit of 512 MB/s, the best limit (thesis, 7.2 and Fig. 29). The CPU part moves 27.5 MB in 66 ms, that is 417 MB/s.
+/// This traffic follows from the best limit, and from the speed at a limit of 10 MB/s, which is a tenth of the speed
+/// without a limit (7.2).
+///
+/// The sensitivity follows from speed-ups of 41 to 45 % at 512 MB/s with five co-runners (8.1, 7.2). From YOLO's
+/// Winograd kernel alone, which co-runners make 45 % slower (5.3.1), a sensitivity of 0.82 would follow. No choice of
+/// values also reproduces a pipeline that is 55 % slower (8.1). For the pipelines of YOLO and DetectNet, `memory_bound`
+/// is chosen freely, and the device's traffic is the traffic of the Winograd kernel.
 constexpr Frame yolo{.cpu = 66ms,
                      .traffic = MB(27.5),
                      .memory_bound = 0.5,
@@ -67,10 +78,12 @@ constexpr Frame yolo{.cpu = 66ms,
                      .device_traffic = moved_in(6, 110ms),
                      .sensitivity = 0.63};
 
-/// The speed is three times the MPS of YOLO (7.2). The CPU part moves 3.4 MB in 34 ms, that is 100 MB/s. This value
-/// follows from the best limit, and from the speed at 10 MB/s, which is three tenths (7.2). The sensitivity follows
-/// from the speed-up of 86 % at 100 MB/s with five co-runners (7.2, 8.1). With this sensitivity, five co-runners make
-/// the pipeline 47 % slower (8.1: 45 %), and the device part 61 % slower (5.3.1: almost 60 % for its Winograd kernel).
+/// The pipeline of DetectNet. The speed is three times the MPS (megapixels per second) of YOLO (thesis, 7.2). The CPU
+/// part moves 3.4 MB in 34 ms, that is 100 MB/s. This traffic follows from the best limit, and from the speed at a
+/// limit of 10 MB/s, which is three tenths of the speed without a limit (7.2). The sensitivity follows from the
+/// speed-up of 86 % at 100 MB/s with five co-runners (7.2, 8.1). With this sensitivity, five co-runners make the
+/// pipeline 47 % slower (the thesis has 45 % in 8.1). They make the device part 61 % slower (the thesis has almost 60 %
+/// for DetectNet's Winograd kernel in 5.3.1).
 constexpr Frame detectnet{.cpu = 34ms,
                           .traffic = MB(3.4),
                           .memory_bound = 0.5,
@@ -78,7 +91,7 @@ constexpr Frame detectnet{.cpu = 34ms,
                           .device_traffic = moved_in(6, 25ms),
                           .sensitivity = 1.55};
 
-constexpr double picture_megapixels = 0.340 * 0.480; // pixels of a picture in both videos, in millions (4.1.1)
+constexpr double picture_megapixels = 0.340 * 0.480; // pixels of a picture in both videos, in millions (thesis, 4.1.1)
 
 ModelledWorkload pipeline(const char* name, const char* title, const Frame& frame) {
   const double seconds = static_cast<double>((frame.cpu + frame.device).count()) * 1e-9;
@@ -86,10 +99,14 @@ ModelledWorkload pipeline(const char* name, const char* title, const Frame& fram
       .facts = {.name = name, .title = title, .unit = "MPS"}, .frame = frame, .alone = picture_megapixels / seconds};
 }
 
-/// The kernel's own jitter: executions take 1288 to 1410 us if noise is limited. Fig. 30 shows worst cases of 1775 us
-/// without a limit and of 1410 us with a limit. The range of times without a limit is 4 times as wide as the range with
-/// a limit, so the shortest time of both ranges is 1288 us. Bursts are chosen freely. With these bursts, the worst case
-/// without a limit is about 1775 us, the variance is 7 times as high (7.3), and the mean hardly changes.
+/// The noise of the TX2: jitter of the kernel itself, and bursts of memory traffic on cores 1 to 5. The thesis has
+/// longest execution times of 1410 us with a limit and 1775 us without a limit (Fig. 30). Without a limit, the range
+/// from the shortest to the longest time is 4 times as wide as with a limit. The shortest time t is assumed to be equal
+/// with and without a limit. So 1775 us - t = 4 (1410 us - t), and t = 1288 us. Then the jitter makes executions take
+/// 1288 to 1410 us if a limit stops the bursts.
+///
+/// The bursts are chosen freely. With these bursts, the worst case without a limit is about 1775 us, the variance is 7
+/// times as high as with a limit (7.3), and the mean hardly changes.
 simulator::Noise tx2_noise() {
   return {.cores = {1, 2, 3, 4, 5},
           .gap = 13ms,
@@ -120,15 +137,15 @@ IsolationModel make_tx2_model() {
                  .feeder = false,
                  .reaction = 17us,
                  .overshoot = Overshoot::carry}},
-      .period = 1ms, // the scheduler's tick (3.3)
-      .line = {64},  // size of a cache line (6.2.1.3)
+      .period = 1ms, // the scheduler's tick (thesis, 3.3)
+      .line = {64},  // size of a cache line (thesis, 6.2.1.3)
       .kernel = {.device = 1288us, .device_traffic = moved_in(5, 1288us), .sensitivity = 0.139},
       .noise = tx2_noise(),
       .length = 10s,
       .frames = 8};
 }
 
-/// The experiment's platform for the model. It simulates frames and the bytes that cores move.
+/// The experiment's platform for the model. The platform simulates frames and the bytes that cores move.
 class ModelledPlatform final : public IsolationPlatform {
  public:
   ModelledPlatform(const IsolationModel& model, const ModelledMode& mode, std::uint64_t seed)

@@ -1,7 +1,7 @@
-// The experiment of Nigam's thesis, chapters 5 and 7. Sections and figures that this file cites are in the thesis. A
-// DNN job runs on the device while 0..n co-runners (programs that sweep memory) run on other cores. The experiment
-// measures the job's speed and its longest executions for several limits on the bandwidth of these cores. The
-// experiment runs on a platform: the model in this file, or a machine.
+// The experiment of Nigam's thesis on GPU-aware memory isolation, chapters 5 and 7. Sections and figures that this file
+// cites are in the thesis. A DNN job runs on the device while 0..n co-runners (programs that sweep memory) run on other
+// cores. The experiment measures the job's speed and its longest executions for several limits on the bandwidth of
+// these cores. The experiment runs on a platform: the model in this file, or a machine.
 #pragma once
 
 #include <rtexec/result.hpp>

@@ -27,7 +27,7 @@ using regulation::Regulation;
 
 constexpr const char* cancelled = "the experiment was cancelled: nothing was written";
 constexpr std::string_view winograd_prefix = "winograd-";
-constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // of pictures; thesis, section 4.2
+constexpr unsigned winograd_sizes[] = {256, 512, 1024, 2048}; // of pictures; Nigam's thesis, 4.2
 
 template <class Range, class Value> bool contains(const Range& range, const Value& value) {
   return std::ranges::find(range, value) != std::ranges::end(range);
@@ -372,7 +372,7 @@ class DeviceWorkloads {
 };
 
 /// Returns the core of the compute engine's thread. If the board's file does not name this core, it is the first core,
-/// so that co-runners are on cores 1, 2, ... as in the thesis.
+/// so that co-runners are on cores 1, 2, ... as in Nigam's thesis.
 unsigned feeder_of(const Board& board, const std::vector<unsigned>& online) {
   return board.compute_core && contains(online, *board.compute_core) ? *board.compute_core : online.front();
 }

@@ -57,8 +57,8 @@ IsolationStudy study_of(const IsolationOptions& options, const IsolationPlatform
   return study;
 }
 
-/// Returns the requested modes in which the bandwidth of cores is limited. They must be among `known`. Returns all
-/// known modes if none is requested.
+/// Returns the requested modes in which the bandwidth of cores is limited. The requested modes must be among `known`.
+/// Returns all known modes if none is requested.
 std::vector<std::string_view> modes_of(const IsolationOptions& options, std::span<const std::string_view> known,
                                        const std::string& but) {
   for (const std::string& name : options.modes)

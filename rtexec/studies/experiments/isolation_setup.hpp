@@ -20,7 +20,7 @@ struct IsolationOptions {
   std::vector<std::string> modes, workloads;
   // The limits of section 7.2 of Nigam's thesis
   std::vector<std::string> limits{"10MB/s", "100MB/s", "512MB/s", "1000MB/s", "10000MB/s"};
-  std::string runs_limit = "100MB/s"; // section 7.3 of the thesis
+  std::string runs_limit = "100MB/s"; // section 7.3 of Nigam's thesis
   std::optional<unsigned> corunners;
   std::optional<std::size_t> runs;
   std::uint64_t seed = 1;

@@ -36,7 +36,7 @@ std::string in_words(const MemoryCase& wanted) {
          std::string(name(wanted.policy));
 }
 
-/// Returns the times of the device part in rounds with a single task. These times exclude the submission and the
+/// Returns the times of the device part in rounds with a single task. The times exclude the submission and the
 /// notification of the end.
 std::vector<Duration> times_of(std::span<const MemoryRound> rounds) {
   std::vector<Duration> times;

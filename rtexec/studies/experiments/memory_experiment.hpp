@@ -58,8 +58,8 @@ class MemoryPlatform {
   virtual ~MemoryPlatform() = default;
   /// Returns the platform's name for the rows of CSV files: "cuda", "host", "model-tx2".
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Returns the costs with which fits begin. The costs state whether memory is unified. They also have the values that
-  /// no measurement of this experiment can determine.
+  /// Returns the costs with which fits begin. The costs state whether memory is unified. The costs also have the values
+  /// that no measurement of this experiment can determine.
   [[nodiscard]] virtual policies::MemoryCosts costs() const = 0;
   [[nodiscard]] virtual policies::MemoryTraffic traffic(WorkloadKind kind, unsigned size) = 0;
   /// Measures the kernels of a workload alone, with data that is already on the device.
@@ -212,8 +212,9 @@ struct MemoryChoice {
 [[nodiscard]] std::vector<MemoryChoice> promising_choices(std::span<const std::vector<MemoryAlternative>> tasks,
                                                           std::span<const Duration> executions, Bytes most);
 /// Returns the parameters with which the device scheduler co-runs a task whose job takes `time`. For a task under
-/// policy D, they contain the time of its kernels, `execution`, which must fit into the wait of the other task (Bateni
-/// et al., section IV-B). For a task under policy M or H, they contain its wait: `time` without the kernels.
+/// policy D, the parameters contain the time of the task's kernels, `execution`, which must fit into the wait of the
+/// other task (Bateni et al., section IV-B). For a task under policy M or H, the parameters contain the time that the
+/// task waits: `time` without the kernels.
 [[nodiscard]] CoRun co_run_of(MemoryPolicy policy, Duration time, Duration execution);
 
 /// Returns the mean and the largest error of the estimates for one workload under `policy`. If `policy` is absent, the

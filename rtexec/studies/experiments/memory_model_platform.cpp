@@ -16,10 +16,11 @@ using namespace std::chrono_literals;
 using policies::MemoryCosts;
 using policies::MemoryOverhead;
 
-/// The paper of Bateni et al. prints no costs. The paper states that the memory of Xavier is 2.5 times as fast, that
-/// the transfers of Xavier are also faster (V-B), and that mapping takes much less time than copying (IV-A). Table IV
-/// has the chosen policies. The GPUs have L2 caches of 512 KiB. All numbers are chosen so that the model reproduces
-/// Table IV; their order of magnitude is realistic.
+/// The paper of Bateni et al. (memory_model_platform.hpp) prints no costs. The paper states that the memory of Xavier
+/// is 2.5 times as fast as the memory of the TX2, that the transfers of Xavier are also faster (section V-B), and that
+/// mapping takes much less time than copying (section IV-A). Table IV of the paper has the chosen policies. The GPUs
+/// have L2 caches of 512 KiB. All numbers are chosen so that the model reproduces Table IV; their order of magnitude is
+/// realistic.
 constexpr MemoryCosts tx2_costs{.unified = true,
                                 .copy_start = 20us,
                                 .copied_in = 0.2,

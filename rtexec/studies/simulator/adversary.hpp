@@ -2,9 +2,9 @@
 // within the limits of the task set.
 //
 // The adversary is a local search: it changes a pattern of releases, execution times and transfer times step by step.
-// It keeps a change if the attacked part of one task then ends later. Through earlier jobs, the adversary also chooses
-// the contents of swap slots at the start of a busy period. The search proves nothing: a response that the adversary
-// does not find may still be possible.
+// The adversary keeps a change if the attacked part of one task then ends later. Through earlier jobs, the adversary
+// also chooses the contents of swap slots at the start of a busy period. The search proves nothing: a response that the
+// adversary does not find may still be possible.
 #pragma once
 
 #include <rtexec/plan.hpp>

@@ -9,14 +9,14 @@
 // each core's share is reduced in proportion. If the shares of all cores together exceed the saturation of the memory,
 // each share is again reduced in proportion. The device takes no bandwidth from cores, because saturation is the limit
 // of the cores' path to memory. The memory itself has more bandwidth: co-runners reach saturation while the GPU works
-// (Nigam's thesis, 7.2).
+// (Nigam's thesis on GPU-aware memory isolation, 7.2).
 //
 // CPU part: it waits for memory during a share of its time. This wait grows by the ratio of the bandwidth that the core
 // demands to the bandwidth that it gets.
 //
-// Device part: it takes 1 + sensitivity * (traffic of cores / saturation) times as long as without traffic. This is
-// linear from the first co-runner on, as in Fig. 22 of the thesis, so that lower limits shorten the part gradually. A
-// core with a limit sweeps at full speed until its budget is used up, and then stops.
+// Device part: it takes 1 + sensitivity * (traffic of cores / saturation) times as long as without traffic. The time
+// grows linearly from the first co-runner on, as in Fig. 22 of Nigam's thesis, so that lower limits shorten the part
+// gradually. A core with a limit sweeps at full speed until its budget is used up, and then stops.
 //
 // The model is deterministic: the same arguments give the same result.
 #pragma once
@@ -59,7 +59,7 @@ struct Frame {
 /// A limit of the cores' bandwidth that is always in force, because the program that feeds the device holds gpu_busy.
 struct CoreLimit {
   Bandwidth limit{0}; // the limit of each core
-  /// True: core 0 is limited too, as in Algorithm 3 of the thesis. False: core 0 is not limited
+  /// True: core 0 is limited too, as in Algorithm 3 of Nigam's thesis. False: core 0 is not limited
   bool feeder = false;
   Duration period{0};
   Bytes line{64};
@@ -74,8 +74,8 @@ struct Noise {
   Duration shortest{0}, longest{0}; // length of a burst, evenly distributed
   /// The slowdown of the device by a burst, relative to the slowdown by a sweep with the same bandwidth
   double severity = 1;
-  /// Maximum extra time of a device part without other traffic. Its distribution is bell-shaped (the mean of four
-  /// evenly distributed numbers)
+  /// Maximum extra time of a device part without other traffic. The distribution of this time is bell-shaped (the mean
+  /// of four evenly distributed numbers)
   Duration jitter{0};
   std::uint64_t seed = 1;
 };

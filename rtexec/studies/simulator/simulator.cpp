@@ -610,9 +610,9 @@ class Simulation {
     return plan_.tasks[transfer.task].swap_slots[transfer.slot].copied_out;
   }
 
-  /// Returns the planned time of a transfer. The fixed cost is added for the first chunk of a job's load. It is also
-  /// added for the first chunk that is taken from each victim (a task that loses chunks) for the job. The fixed cost is
-  /// added again if the copy engine has processed a transfer for another job in between.
+  /// Returns the planned time of a transfer. The fixed cost is added for the first chunk of a job's load. The fixed
+  /// cost is also added for the first chunk that is taken from each victim (a task that loses chunks) for the job. It
+  /// is added again if the copy engine has processed a transfer for another job in between.
   Duration planned_for(const Action& action) {
     const SwapCost& cost = plan_.swap->cost;
     if (action.kind == Action::Kind::copy_in)

@@ -1,8 +1,8 @@
 // Runs a plan in virtual time, with the DeviceScheduler and the ReleaseGrid of the executive. Cores are simulated as
 // preemptive, with pinned tasks. The cores use static priority by core rank (the order of urgency on a core), or the
-// plan's reservations. The device has one or two copy engines, as the plan specifies. If there are two, each of them
-// copies in one direction. A single engine copies in both directions. Each engine processes its transfers in the order
-// of their actions. The simulation is deterministic: the same inputs give the same run.
+// plan's reservations. The device has one or two copy engines, as the plan specifies. If the device has two copy
+// engines, each engine copies in one direction. A single engine copies in both directions. Each engine processes its
+// transfers in the order of their actions. The simulation is deterministic: the same inputs give the same run.
 //
 // The end of a job releases the tasks that follow the job's task (Task::after), through a SporadicGate. With
 // communication `let`, the job's deadline releases these tasks instead. If inputs or calls release a task, the

@@ -96,7 +96,8 @@ Options listed_run(const TaskSet& tasks, Duration horizon) {
 }
 
 /// Searches for a shorter run with the same worst case. The search repeats the last part of the run, beginning with the
-/// first release of that part. It doubles the length of this part until the task responds as late as in the whole run.
+/// first release of that part. The search doubles the length of this part until the task responds as late as in the
+/// whole run.
 WorstCase shortened(const Claim& claim, const Seen& seen) {
   WorstCase found;
   for (Duration length = std::max(seen.response, Duration(1));; length *= 2) {

@@ -37,7 +37,7 @@ class Inference {
   [[nodiscard]] static Result<Inference> load(const InferenceOptions& options, const Board& board,
                                               const std::function<void(std::size_t done, std::size_t of)>& tuning);
 
-  /// Returns the workload. Its detections and classes are the results of the last job of run().
+  /// Returns the workload. The detections and classes of the workload are the results of the last job of run().
   [[nodiscard]] const Workload& workload() const { return *workload_; }
   [[nodiscard]] std::string device() const { return device_->name(); }
 

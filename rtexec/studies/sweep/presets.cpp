@@ -7,8 +7,8 @@ using namespace std::chrono_literals;
 using policies::DeviceNeed;
 using policies::NetworkSizes;
 
-/// Returns `count` gigabytes in the units of the RT-Swap paper: 1 GB is 1024 MB, and 1 MB is 1 MiB. In the paper,
-/// chunks have 64 MB, and the capacity is 24 GB.
+/// Returns `count` gigabytes in the units of the paper on RT-Swap (Kang et al., RTSS 2023): 1 GB is 1024 MB, and 1 MB
+/// is 1 MiB. In the paper, chunks have 64 MB, and the capacity is 24 GB.
 constexpr Bytes gb(double count) { return {static_cast<std::uint64_t>(count * (1 << 30) + 0.5)}; }
 
 /// The networks of RT-Swap, Table III, at 256, 416 and 608 pixels. The third value is the size of the constants
@@ -32,8 +32,8 @@ std::vector<double> steps(double least, double most, double step) {
   return values;
 }
 
-/// Returns the study of RT-Swap, section VII-B. The device has 24 GB, of which the first four tasks leave less than 1
-/// GB.
+/// Returns the study of RT-Swap (Kang et al., RTSS 2023, section VII-B). The device has 24 GB, of which the first four
+/// tasks leave less than 1 GB.
 Study rt_swap(Axis axis, std::vector<double> values) {
   Study study;
   study.source_name = "rt-swap";
