@@ -41,8 +41,9 @@ struct ProfileOptions {
   std::optional<Profile> before{};
 };
 
-/// Receives reports of progress, on the calling thread. If a function returns false, profiling ends with
-/// Errc::cancelled. Null functions are not called.
+/// Functions that receive reports of progress. They are called on the thread that called profile(). Each function
+/// returns true to continue. If a function returns false, profiling ends with Errc::cancelled. Empty functions are not
+/// called.
 struct ProfileObserver {
   /// Called with the number of finished tuning steps of `task`, and the total number.
   std::function<bool(const std::string& task, std::size_t done, std::size_t wanted)> tuning = {};
@@ -56,11 +57,12 @@ struct ProfileObserver {
 /// A function that returns a new setup, with new custom workloads. Called once for each run.
 using MakeSetup = std::function<Result<ExecutiveSetup>()>;
 
-/// Measures all tasks, including tasks whose WCETs are in the task set. A task without a WCET and with an open memory
-/// policy is measured under each policy that it may use. The whole set then runs once for each policy, for a share of
-/// the time. A policy under which the set does not fit into memory is omitted, and listed in Profile::unmeasured. The
-/// profile begins with one entry for each task, in the order of the tasks; entries of further policies follow. Returns
-/// the errors of Executive, of Workload::tune() and of `make_setup`; cancelled; device_fault if a job failed.
+/// Measures all tasks, including tasks whose WCETs are in the task set. If the task set states neither the WCET nor the
+/// memory policy of a task, the task is measured under each policy that it may use. The whole set then runs once for
+/// each policy, for a share of the time. A policy under which the set does not fit into memory is omitted, and listed
+/// in Profile::unmeasured. The profile begins with one entry for each task, in the order of the tasks; entries of
+/// further policies follow. Returns the errors of Executive, of Workload::tune() and of `make_setup`; cancelled;
+/// device_fault if a job failed.
 [[nodiscard]] RTEXEC_API Result<Profile> profile(const TaskSet& tasks, const ProfileOptions& options = {},
                                                  const ProfileObserver& observer = {},
                                                  const MakeSetup& make_setup = {});

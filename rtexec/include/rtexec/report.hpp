@@ -52,8 +52,9 @@ struct TaskReport {
   /// Dropped releases. Reasons: the previous job was unfinished; the previous job had a part above its WCET
   /// (on_wcet_exceeded = "skip-next"); an input had no new value (on_stale = "skip").
   std::uint64_t skipped = 0;
-  /// Triggers that requested no further job, because an earlier trigger was still waiting. Only for tasks that triggers
-  /// release instead of a timer.
+  /// Triggers that led to no job of their own. Either an earlier trigger was still waiting for its release, or a newer
+  /// input value replaced the value of the trigger before a job could read it. Counted only for tasks that are released
+  /// by triggers instead of a timer.
   std::uint64_t dropped_triggers = 0;
   /// Jobs that were aborted at the next release (on_overrun = "abort-job").
   std::uint64_t aborted = 0;

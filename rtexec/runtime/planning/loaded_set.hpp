@@ -48,9 +48,10 @@ struct LoadedSet : ResolvedSet {
 /// Reads the board, resolves the set for `machine`, makes the workloads that `setup` does not provide, and connects all
 /// workloads. Returns all errors of each of these steps at once. Uses these members of `setup`: board, workloads,
 /// callbacks, tunings, open_device and picture observer. Moves workloads and callbacks out of `setup`. If neither board
-/// nor task set states the capacity, queries the device; for another machine, uses the machine's facts. Missing WCETs
-/// and open memory policies come from the profile. If `setup` provides tunings, the profile is not used, because the
-/// caller is going to measure WCETs.
+/// nor task set states the capacity, queries the device; for another machine, uses the machine's facts. WCETs that the
+/// task set does not state come from the profile. If a task has neither a WCET nor a memory policy, its policy comes
+/// from the profile, too. If `setup` provides tunings, the profile is not used, because the caller is going to measure
+/// WCETs.
 [[nodiscard]] Result<LoadedSet> load(TaskSet tasks, Setup& setup, MachineFacts machine = this_machine());
 
 /// Makes the plan of the set. The plan includes the fingerprint and tuning of each task, and the device on which the

@@ -1,5 +1,6 @@
-// Chooses memory policies for tasks that leave their policy open. The choice uses the profile's measurements under each
-// policy. Set-up only: makes workloads. Choosing may first open the device, to query its capacity.
+// Chooses the memory policies of tasks for which the task set states neither a policy nor a WCET. The choice uses the
+// profile's measurements under each policy. Set-up only: makes workloads. Choosing may first open the device, to query
+// its capacity.
 #pragma once
 
 #include "rtexec/runtime/planning/loaded_set.hpp"

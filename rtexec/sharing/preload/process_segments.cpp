@@ -87,8 +87,9 @@ std::optional<Code> ClientProcess::create_chunk(AllocationHandle* handle, std::s
 }
 
 /// Acquires the slots for a chunk of `size` bytes when the program calls cuMemCreate, not when it maps the chunk by
-/// cuMemMap. The reason is that programs handle a failure of cuMemCreate, but not a failure of cuMemMap. Acquires no
-/// slot if the chunk fits into unused bytes of places that already have a slot (driver_mappings.hpp).
+/// cuMemMap. The reason is that programs handle a failure of cuMemCreate, but not a failure of cuMemMap. A place is a
+/// part of a reserved address range, of the size of one slot (driver_mappings.hpp). Acquires no slot if the chunk fits
+/// into the unused bytes of places that already have a slot.
 Result<> ClientProcess::make_room(std::size_t size) {
   const std::size_t slot = arena_->slot_size().count;
   const std::size_t to_map = segments_->bytes_to_map() + size;
