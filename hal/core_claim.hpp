@@ -28,9 +28,10 @@ enum class ClaimFor { run, inquiry };
 
 class CoreClaim {
  public:
-  /// Claims all of `cores` or none of them. Waits up to ten seconds while the only other holders are inquiries. Returns
-  /// refused if another run holds some of the cores; the error names these cores, the run's process and its user.
-  /// Returns refused if the folder cannot be created or belongs to another user.
+  /// Claims all of `cores` or none of them. If inquiries hold some of the cores, and no run holds any of them, waits up
+  /// to ten seconds for the inquiries to end. Returns refused if another run holds some of the cores, or if inquiries
+  /// still hold some after ten seconds. The error names these cores, and the process and user of a holder. Returns
+  /// refused if the folder cannot be created or belongs to another user.
   [[nodiscard]] static Result<CoreClaim> take(std::span<const unsigned> cores,
                                               const ClaimFolders& folders = ClaimFolders::of_this_user(),
                                               ClaimFor purpose = ClaimFor::run);

@@ -136,8 +136,8 @@ Result<CameraSettings> negotiate(const VideoNode& node, const CameraWanted& want
 
 using Buffers = std::vector<Mapping>;
 
-/// Returns the number of buffers: one for each frame of the gap, one for the user's frame, and one for jitter of the
-/// camera.
+/// Returns the number of buffers: one for each frame that the camera takes during `gap`, one for the frame that the
+/// user holds, and one for jitter of the camera. `interval`: the time between two frames, if the driver reports it.
 unsigned buffers_for(Duration gap, std::optional<Duration> interval) {
   constexpr Duration usual(33'333'333); // assumed interval if the driver reports none
   const Duration between = std::max(interval.value_or(usual), Duration(1));
