@@ -1,4 +1,5 @@
-// Formats numbers for texts to the user: rules and reasons.
+// Formats numbers for texts that explain the statistics of a WCET to the user: the rule of a test or of a choice, and
+// the reason why there is no estimate.
 #pragma once
 
 #include <concepts>
