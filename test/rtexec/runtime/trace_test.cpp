@@ -305,8 +305,10 @@ TEST(Trace, LoadingIsRecordedForExperiment) {
   const auto plant = study::initialisation_platform(*gpu, images).value();
   auto session = traces::Session::start(folder / "trace", {});
   if (!session) GTEST_SKIP() << session.error().what;
-  const auto shown = plant->timeline(
-      {.workload = "needleman-wunsch", .size = Bytes{1 << 20}, .method = study::InitialisationMethod::tiles, .tiles = 4});
+  const auto shown = plant->timeline({.workload = "needleman-wunsch",
+                                      .size = Bytes{1 << 20},
+                                      .method = study::InitialisationMethod::tiles,
+                                      .tiles = 4});
   ASSERT_TRUE(shown) << problem(shown);
   const traces::Analysis analysis = analysed(*session);
   ASSERT_EQ(analysis.tasks.size(), 1u);
