@@ -215,7 +215,7 @@ PlacedBounds* ResidentAdmission::charged(const Alternative& alternative, Bounds&
 }
 
 /// Returns the charged set (with the overheads that the analysis adds). If `cores` is absent, each task gets a core of
-/// its own. There no task takes longer than on a shared core.
+/// its own. No task takes longer on a core of its own than on a shared core.
 NamedSet ResidentAdmission::charged_set_of(const std::optional<CoreAssignment>& cores) {
   for (std::size_t i = 0; i < plan_.tasks.size(); ++i) plan_.tasks[i].core = cores ? (*cores)[i] : 0;
   NamedSet named = charged_set(plan_, set_, urgency_, Lateness::none);

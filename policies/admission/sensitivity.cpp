@@ -130,8 +130,8 @@ class Search {
   }
 
   /// Returns the limit of the proof for the capacity of the device: the smallest capacity that is proved, and the next
-  /// smaller one. Capacities above the memory demand of all tasks are not tried, since the tasks would not use more
-  /// memory.
+  /// smaller capacity. Capacities above the memory demand of all tasks are not tried, since the tasks would not use
+  /// more memory.
   Edge<Bytes> capacity() {
     const auto chunks = [&](Bytes bytes) { return static_cast<Step>(bytes.count / plan_.chunk.count); };
     const Step asked = std::max(Step{1}, chunks(plan_.demand));

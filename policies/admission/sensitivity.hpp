@@ -41,8 +41,8 @@ template <class Value> struct Edge {
 struct TaskSensitivity {
   std::string name;
   Edge<Factor> wcet; // the largest factor for the device part; for the CPU parts, if the task does not use the device
-  /// The smallest factor. The deadline does not change, unless it equals the period or would exceed it; then it shrinks
-  /// with the period
+  /// The smallest factor for the period. The deadline shrinks with the period only if the deadline equals the period,
+  /// or would otherwise exceed it
   Edge<Factor> period;
 };
 

@@ -165,15 +165,15 @@ constexpr unsigned block = 16;
 /// The undisturbed time is lowered only if the executions take less than this fraction of the undisturbed time. A
 /// smaller difference counts as noise
 constexpr double shorter = 63.0 / 64;
-/// After the undisturbed time of a kind was lowered, the loop learns the kind again under the lowest limit. The loop
-/// does not learn the kind again if fewer than this number of executions have passed since learning last ended
+/// After the undisturbed time of a kind was lowered, the loop learns the kind again under the lowest limit. It does so
+/// only if at least this number of executions have passed since learning last ended
 constexpr unsigned relearning = 256;
 /// The loop raises the limit only if the slowdown is below 1 + `aim` * (allowed slowdown - 1)
 constexpr double aim = 7.0 / 8;
 constexpr double deepest_cut = 1.0 / 2; // the smallest factor by which one execution cuts the limit
 constexpr double min_cut = 15.0 / 16;   // the largest factor by which one execution cuts the limit
 constexpr double steepest = 1.0 / 8;    // the largest increase of the limit in one round, as a share of the limit
-/// The largest increase in one round, as a share of the range between lowest and highest limit
+/// The largest increase of the limit in one round, as a share of the range between lowest and highest limit
 constexpr double longest_step = 1.0 / 32;
 
 double times(Duration execution, Duration undisturbed) {

@@ -103,8 +103,8 @@ class BandwidthRegulator {
   /// The state of a domain, for displays, tests and reports.
   struct State {
     Lines budget = unlimited; // the budget of this period
-    /// The number of lines that the domain may move in this period, including lines from the pool. `unlimited`: no
-    /// limit is in force, or no longer
+    /// The number of lines that the domain may move in this period, including lines from the pool. `unlimited`: the
+    /// domain has no limit for the rest of this period
     Lines given = unlimited;
     Lines predicted = 0; // the lines that the domain is expected to move in a period
     Lines debt = 0;      // lines moved beyond the domain's budgets and not yet deducted from a budget
@@ -206,7 +206,7 @@ class BandwidthLoop {
   Settings settings_;
   std::vector<Kind> kinds_;
   std::uint64_t limit_ = 0;
-  std::uint64_t resume_ = 0; // the limit after learning
+  std::uint64_t resume_ = 0; // the limit that applies again when learning has ended
   std::uint64_t executions_ = 0;
   std::uint64_t changed_ = 0; // the number of executions when the limit last changed
   std::uint64_t began_ = 0;   // the number of executions when learning began

@@ -105,7 +105,7 @@ class Packer {
   struct Packed {
     std::vector<std::size_t> places; // indices into `urgency_`
     std::vector<Nanos> windows;
-    bool fits = true; // true if all these tasks keep their deadlines
+    bool fits = true; // true if all tasks in `places` keep their deadlines
   };
 
   void place(std::size_t task, unsigned core) {
@@ -136,8 +136,8 @@ class Packer {
   /// True if the tasks of `core` would pass the test `core N` with `task` added to them.
   bool fits(std::size_t task, unsigned core) { return with(task, core).fits; }
 
-  /// Returns the core with `task` added. Response times of more urgent tasks do not change. Stops at the first task
-  /// that misses its deadline.
+  /// Returns the core with `task` added. Computes the response times of `task` and of less urgent tasks; response times
+  /// of more urgent tasks do not change. Stops at the first task that misses its deadline.
   Packed with(std::size_t task, unsigned core) {
     Packed packed = packed_[core];
     const std::size_t own = place_[task];
@@ -162,7 +162,7 @@ class Packer {
   std::vector<std::size_t> heaviest_first_;
   std::vector<std::size_t> place_; // by task: its index in `urgency_`
   StagedSet base_;
-  std::vector<StagedTask> parts_; // by task: its analysed form, with all tasks on one core
+  std::vector<StagedTask> parts_; // by task: its parts with their charges, as if all tasks were on one core
   std::vector<double> shares_;    // by task: the share of a core that the task needs
   std::vector<std::optional<unsigned>> placed_;
   bool chooses_ = false; // true if at least one real-time task names no core
@@ -170,7 +170,7 @@ class Packer {
   std::map<unsigned, Packed> packed_;
 };
 
-/// Returns the named cores if every task names one, otherwise nullopt.
+/// Returns the cores that the tasks name, or nullopt if a task names no core.
 std::optional<CoreAssignment> named_cores(const TaskSet& tasks) {
   CoreAssignment cores;
   for (const Task& task : tasks.tasks) {

@@ -100,9 +100,9 @@ class SplitSearch {
     }
   }
 
-  /// Finds the shortest windows of each task over all choices of caps (latest ends of device parts, see the class), and
-  /// stores them in `room_`. The windows are shortest if the last parts of more urgent tasks become ready as early as
-  /// any cap allows. Also finds the longest windows, and a lower bound on the busy period.
+  /// Sets `room_` to the shortest windows of each task over all choices of caps (latest ends of device parts, see the
+  /// class). Windows are shortest if the last parts of more urgent tasks become ready as early as any cap allows. Sets
+  /// `longest_` to the longest windows, and `busy_` to a lower bound on the busy period.
   void find_room() {
     room_ = best_.tasks;
     for (const auto& [core, tasks] : on_core_) {
@@ -187,18 +187,19 @@ class SplitSearch {
     return tried;
   }
 
-  /// True if it is known that every split with the deadlines of `splits`, or with shorter deadlines, has a slack of at
-  /// most `least` (< 0). The function examines two upper bounds on this slack: the slack of each task alone on the
-  /// device, and the slack at the instant that is tightest for the best split so far. `certain`: each task that has
-  /// enough time alone in `splits` also has enough time alone in every split with these or shorter deadlines.
+  /// True if it is known that no split with the deadlines of `splits`, or with shorter deadlines, has a slack above
+  /// `least` (< 0). The function examines two upper bounds on this slack. The first bound is the least slack of a task
+  /// that is alone on the device. The second bound is the slack at the instant that is tightest for the best split so
+  /// far. `certain`: each task that has enough time alone in `splits` also has enough time alone in every split with
+  /// these or shorter deadlines.
   bool no_better(const std::vector<StageBounds>& splits, Nanos least, bool certain) const {
     for (std::size_t i = 0; i < splits.size(); ++i)
       if (!set_.tasks[i].uses_device() && set_.tasks[i].deadline - splits[i].done <= least) return true;
     const std::vector<DemandTask> device = device_parts(set_, splits).second;
     const Nanos alone = min_alone(device);
     if (alone <= least) return true;
-    // If a task has too little time even alone, the least slack of the set may be the slack of this task. Then no
-    // instant gives a bound.
+    // If a task has too little time even alone on the device, the slack of this task may be the least slack of the set.
+    // Then the slack at an instant is no upper bound on the least slack.
     if (alone < 0 || !certain || busy_ == unbounded) return false;
     const Nanos instant = best_.demand.tightest.instant;
     if (std::ranges::none_of(device, [&](const DemandTask& task) { return task.deadline <= instant; })) return false;

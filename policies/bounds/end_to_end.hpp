@@ -33,7 +33,7 @@ struct StagedTask {
   /// The longest time by which a started job of this task delays more urgent jobs; absent: `device`
   std::optional<Nanos> blocking{};
   Nanos lines_before = 0; // memory lines that the first part moves on a core with a bandwidth budget
-  Nanos lines_after = 0;  // memory lines that the last part moves on such a core
+  Nanos lines_after = 0;  // memory lines that the last part moves on a core with a bandwidth budget
   /// For SCHED_DEADLINE: the longest time by which a platform stall (a stop of the whole machine) may delay the end of
   /// a CPU part beyond the window of its reservation
   Nanos backlog = 0;
@@ -59,31 +59,32 @@ struct CoreLoad {
   Load load;
 };
 
-/// A core with a memory bandwidth budget. The core stalls when its budget is used up. In a window in which the core's
-/// parts move mu lines, it stalls for at most once + stall * floor((mu + overshoot) / budget)
-/// (proofs/regulated-cores.md).
+/// A core with a memory bandwidth budget. The core stalls when its budget is used up. Let mu be the number of lines
+/// that the core's parts move in a window. The longest stall in the window is `once` + `stall` * floor((mu +
+/// `overshoot`) / `budget`) (proofs/regulated-cores.md).
 struct RegulatedCore {
   unsigned core = 0;
   Nanos budget = 1;   // memory lines per period
   Nanos stall = 0;    // the longest stall for one exhausted budget
   Nanos once = 0;     // the stall at the beginning of a window that is caused by work before the window
   Wide overshoot = 0; // memory lines that were moved before a window and reduce the budgets in it
-  Load tick;          // the load of the regulating thread
+  Load tick;          // the load of the thread that regulates this core's bandwidth
 };
 
 struct StagedSet {
   /// The tasks, the most urgent first. The order is that of priorities on cores and, under static priority, on the
   /// device
   std::vector<StagedTask> tasks;
-  Nanos release_jitter = 0;   // of first parts, including twice `platform_stall`
-  Nanos background = 0;       // the longest device part of best-effort tasks, or other work that blocks a window once
+  Nanos release_jitter = 0; // of first parts, including twice `platform_stall`
+  /// The longest device part of best-effort tasks, or other blocking that counts once in each examined interval
+  Nanos background = 0;
   Nanos background_load = 0;  // the longest load of best-effort tasks
   Nanos background_delay = 0; // the longest time by which a concurrent best-effort job delays a load
   /// True if jobs are preempted on the device at ends of segments. Only then `background_run` and `flight` count
   bool preempts = false;
   Nanos background_run = 0; // the longest run (see StagedTask::run) of best-effort jobs
   Nanos flight = 0;         // the longest time until chunk transfers in flight have ended
-  Nanos device_delay = 0;   // the longest pause of the compute engine, at most once in a window
+  Nanos device_delay = 0;   // the longest pause of the compute engine; counts once in each examined interval
   Nanos platform_stall = 0; // the longest stop of the machine, at most once in a job's life (proofs/platform-stalls.md)
   std::vector<CoreLoad> service{};
   std::vector<RegulatedCore> regulated{};
@@ -145,7 +146,7 @@ struct EdfBounds {
   /// device part by `device_done`
   std::vector<StageBounds> tasks;
   std::vector<std::size_t> on_device; // indices of the tasks that use the device
-  std::vector<DemandTask> device;     // their device parts with their deadlines
+  std::vector<DemandTask> device;     // the device parts of these tasks, with the deadlines of the split
   DemandAnalysis demand;              // the demand of these parts; `slack` has the order of `device`
   [[nodiscard]] bool proved() const { return demand.proved() && std::ranges::all_of(tasks, &StageBounds::settled); }
 };

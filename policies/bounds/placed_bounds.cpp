@@ -126,8 +126,8 @@ Nanos PlacedBounds::left_at(const Instant& instant) const {
     demand.demand += Wide{instant.jobs[i]} * part;
     if (instant.jobs[i] == 0) demand.blocking = std::max(demand.blocking, part);
   }
-  // No busy period is shorter than one job of each task together. If busy_period() finds no bound, the function returns
-  // `unbounded`: the set with longer parts may have a bound.
+  // Every busy period is at least as long as one job of each task together. If busy_period() finds no bound, the
+  // function returns `unbounded`: the set with longer parts may have a bound.
   if (demand.demand + demand.blocking <= first_jobs) return demand.slack();
   const Nanos busy = busy_period(device_parts(windows_), {.background = {set.background}});
   return busy < unbounded ? std::max(demand.slack(), instant.at - busy) : unbounded;
@@ -142,9 +142,9 @@ Nanos PlacedBounds::due(std::size_t task, Nanos jobs) const {
   return first + (jobs - 1) * begun.period;
 }
 
-/// Stores an instant for left_at(). `at` is the tightest instant for `parts`, the device parts with their present
-/// deadlines. Consider the jobs that are due by `at` with the present deadlines. The stored instant is the earliest
-/// instant by which all of these jobs are due with the longer deadlines of the construction.
+/// Stores an instant for left_at(). `parts`: the device parts with their present deadlines. `at`: the tightest instant
+/// for `parts`. With the lengths of parts at construction, device parts have longer deadlines. The stored instant is
+/// the first instant by which the jobs that are now due by `at` are due with these longer deadlines.
 void PlacedBounds::learn_instant(std::span<const DemandTask> parts, Nanos at) {
   const auto jobs_by = [](Nanos instant, Nanos first, Nanos period) {
     return first <= instant ? (instant - first) / period + 1 : 0;

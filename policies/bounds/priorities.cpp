@@ -45,7 +45,7 @@ std::vector<std::size_t> audsley(const TaskSet& tasks, std::vector<std::size_t> 
     };
     for (auto candidate = level; candidate != urgency.begin();) {
       if (keeps(--candidate)) break;
-      std::rotate(candidate, level - 1, level); // back to its former position
+      std::rotate(candidate, level - 1, level); // moves the candidate back to its former position
       if (candidate == urgency.begin()) return urgency;
     }
   }

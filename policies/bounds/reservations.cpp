@@ -30,8 +30,8 @@ CpuWindows with_backlog(const StagedTask& task, const CpuWindows& windows) {
 }
 
 /// Returns for each part the longest time from the part becoming ready to its end. If no other thread has a reservation
-/// on the core (`alone`), only spurious wake-ups delay a part: those of its own thread and of the thread that executes
-/// the other part of the task.
+/// on the core (`alone`), only spurious wake-ups of the task's two threads delay a part. Each of these threads executes
+/// one part of the task.
 CpuWindows time_to_end(const StagedTask& task, const CpuWindows& windows) {
   const CpuWindows own = with_backlog(task, windows);
   if (!task.alone) return own;
@@ -98,7 +98,8 @@ Nanos min_slack(const StagedSet& set, const std::vector<StageBounds>& bounds) {
 /// Searches for the windows of reservations. A longer window takes a smaller share of a core, but leaves less of the
 /// deadline to the device. For given proportions between the tasks' windows, the shortest windows that fit on each core
 /// are best for the device. So the search varies the proportions. The *room* of a task is its deadline less release
-/// jitter and device part. At first, the windows of each task take the same fraction of its room.
+/// jitter and device part. At first, the windows of every task take the same fraction of the task's room. The *weight*
+/// of a task multiplies this fraction.
 template <class Bounds> class WindowSearch {
  public:
   using Evaluate = Bounds (*)(const StagedSet&, std::span<const CpuWindows>);
@@ -122,7 +123,7 @@ template <class Bounds> class WindowSearch {
  private:
   static constexpr int max_evaluations = 400;
   static constexpr int steps = 1 << 14;      // the number of steps from 0 to the room of a task
-  static constexpr int longest = 64 * steps; // the largest step: 64 times the room
+  static constexpr int longest = 64 * steps; // the largest step: windows of 64 times the room, for `beyond`
 
   /// Returns the window of a task at step `step` of the search: the fraction `step` / `steps` of the task's room,
   /// multiplied by the task's weight. `beyond`: true if windows may exceed the room, so that a forced run (--force) can
@@ -169,7 +170,7 @@ template <class Bounds> class WindowSearch {
     return {std::move(windows), fits, std::move(bounds)};
   }
 
-  /// Multiplies the weight of one task by a factor. A higher weight makes the windows of this task longer, relative to
+  /// Changes the weight of one task (see the class), which makes the windows of this task longer or shorter relative to
   /// the windows of other tasks. Keeps the first change that raises the least slack of the set. Returns false if no
   /// change raises the least slack.
   bool improve() {
@@ -191,7 +192,7 @@ template <class Bounds> class WindowSearch {
   const ServiceThreads& services_;
   const Evaluate evaluate_;
   const std::vector<Nanos> room_;
-  /// By task: the weight, a factor for the fraction of its room that the windows of the task take (window())
+  /// The weight of each task (see the class)
   std::vector<double> weights_;
   std::set<unsigned> cores_;
   Reserved<Bounds> best_;
@@ -203,8 +204,9 @@ template <class Bounds> class WindowSearch {
 Nanos with_pauses(Nanos part) { return part + (part + 8) / 9; }
 
 std::optional<CpuReservation> never_used_up(std::span<const Load> arrivals) {
-  constexpr Wide whole = 10, share = 9;  // the runtime is the fraction `share` / `whole` of the window, as in `slices`
-  constexpr Nanos longest = 100'000'000; // limits the pause of a part that exceeds its WCET to 10 ms
+  constexpr Wide whole = 10, share = 9; // the runtime is the fraction `share` / `whole` of the window, as in `slices`
+  /// The longest window. A part that exceeds its WCET then pauses for at most 10 ms
+  constexpr Nanos longest = 100'000'000;
   const FixedPoint window = least_fixed_point(slices.window.count(), longest, [&](Nanos w) {
     Wide work = spare_runtime;
     for (const Load& each : arrivals) work += jobs_in(each, w) * each.cost;
@@ -218,7 +220,7 @@ CpuReservation scheduler_reservation(std::size_t tasks, Duration context_switch,
                                      Duration platform_stall) {
   const Nanos min_window = std::max<Nanos>(1'000'000, platform_stall.count());
   const Nanos longest = std::max(longest_service, min_window);
-  constexpr Wide events = 3;       // the events of one task in one window
+  constexpr Wide events = 3;       // the number of events of one task in one window
   constexpr Wide part_of_core = 5; // the scheduler gets a fifth of its core
   const auto runtime = [&](Nanos window) {
     const Wide transfers = traffic ? traffic->in(window) + traffic->out(window) : 0;

@@ -211,8 +211,8 @@ std::size_t largest_share(const NamedSet& named, std::span<const CpuWindows> win
   return largest;
 }
 
-/// Returns the finding for the reservations on one core. `room`: for each task, the time that its two windows share.
-/// The windows use all of this time.
+/// Returns the finding for the reservations on one core. `room`: for each task, the total length of the windows of its
+/// two reservations.
 Finding reservations_found(const NamedSet& named, std::span<const Nanos> room, unsigned core, bool beside_device) {
   const std::vector<CpuWindows> windows = split_windows(named.set, room);
   const Nanos tasks = reserved_share(named.set, windows, core);

@@ -164,7 +164,8 @@ class PlannedChainMaker {
     const bool let = chain_.communicate == Communication::let;
     seen.output = (let ? asked.deadline : *plan_.tasks[tasks_[place]].response_bound).count();
     if (!let && place + 1 < tasks_.size() && shuts_out(plan_, set_, tasks_[place], tasks_[place + 1]))
-      seen.shuts_out = release_jitter(set_.board).count() + 1; // a job of the next task may begin at that instant
+      // `+ 1`: at the end of the release jitter a job of the next task may still begin
+      seen.shuts_out = release_jitter(set_.board).count() + 1;
     return seen;
   }
 

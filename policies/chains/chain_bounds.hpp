@@ -59,8 +59,8 @@ struct ChainTask {
 struct ChainBounds {
   /// A part of the reaction time.
   struct Term {
-    Nanos waits = 0; // from the event, or from the output of the previous task, to the release
-    Nanos takes = 0; // from the release to the output, or to the earlier instant of ChainTask::shuts_out
+    Nanos waits = 0; // the time from the event, or from the output of the previous task, to the release
+    Nanos takes = 0; // the time from the release to the output, or to the earlier instant of ChainTask::shuts_out
   };
   std::vector<Term> terms; // by task
   std::optional<Nanos> reaction, age, reduced_age;

@@ -34,7 +34,7 @@ Nanos first_loaded_deadline(std::span<const DemandTask> tasks) {
 }
 
 /// Returns the charge model for intervals in which only jobs without a load are due. Such jobs bypass (begin before)
-/// staged jobs that load chunks. So no load delays them.
+/// staged jobs that load chunks. So no load delays these jobs.
 ChargeModel one_by_one(std::span<const DemandTask> tasks, const Surroundings& others) {
   const Nanos background = std::max(others.background.execution, others.below.run);
   ChargeModel model{.tasks = {}, .background = background, .below = first_loaded_deadline(tasks)};
@@ -310,7 +310,7 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % timeout == timeout - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
-    // `least` plays the role of s in the comment before the loop. `ahead` is the slack of the deadline that was
+    // `least` takes the place of s (see the comment before the loop), and `ahead` is the slack at the deadline that was
     // examined early. `least` is at most `ahead` + 1, so that the search does not skip instants with the slack `ahead`.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));

@@ -28,7 +28,7 @@ struct DemandTask {
 
 /// Work on the device in addition to the examined tasks.
 struct Surroundings {
-  DevicePart background{}; // the longest parts of best-effort tasks
+  DevicePart background{}; // for each member its maximum over the best-effort tasks
   Below below{};           // work of less urgent classes that has begun and cannot be stopped
   /// Jobs of more urgent classes. The cost of each of these loads is the whole time that one job takes from the
   /// examined tasks

@@ -20,8 +20,9 @@ Wide work_until(Nanos start, std::span<const Load> loads) {
   return work;
 }
 
-/// Returns the instant at which a job begins. Until then the device executes more urgent jobs, and `once`, the work
-/// that occurs only once. `from`: where the iteration starts; it must not exceed the result.
+/// Returns the instant at which a job begins: when the device has done the work `once`, which occurs only once, and all
+/// jobs of `higher` and `above` that are requested by then. `higher`: loads of higher priority. `above`: loads of more
+/// urgent classes. `from`: where the iteration starts; it must not exceed the result.
 FixedPoint start_after(Wide once, std::span<const Load> higher, std::span<const Load> above, Nanos from, Nanos limit) {
   return least_fixed_point(from, limit,
                            [&](Nanos start) { return once + work_until(start, higher) + work_until(start, above); });

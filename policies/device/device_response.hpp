@@ -39,7 +39,7 @@ struct Course {
                                              Nanos blocking, Nanos limit, std::span<const Load> above = {});
 
 /// Returns the latest beginning of `rest` (see Course) for the first job of a busy period, counted from the job's
-/// request. For later jobs it may be later. Stops when the result exceeds `limit`.
+/// request. For later jobs `rest` may begin later. Stops when the result exceeds `limit`.
 [[nodiscard]] FixedPoint first_start(Nanos lead, std::span<const Load> higher, Nanos blocking, Nanos limit);
 
 /// Returns the response of a job that executes without interruption once it has started.

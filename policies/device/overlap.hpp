@@ -35,7 +35,7 @@ struct Overlap {
     /// e = lambda + gamma + omega: the charge for each job that is more urgent (static priority) or due (EDF)
     Nanos cost = 0;
     Nanos lead = 0; // lambda + omega: the part of e before the job's execution
-    Nanos tail = 0; // C - gamma: the time by which the last execution exceeds the sum of all e
+    Nanos tail = 0; // C - gamma: the time that the last job may take beyond the sum of the charges e
     /// Blocking by a less urgent job that is staged while another job executes: gamma + omega + lambda + max(longest
     /// gamma of another task, `Below::run`) + `Below::flight`. The task `rests` (a parameter of overlaps()) does not
     /// count in the longest gamma, because no job of it executes when the interval begins

@@ -157,7 +157,8 @@ class Cutter {
     return {.times = {sum_of(segments_of(layered.layers, layered.given->cuts))}, .overheads = {}, .tensors = {}};
   }
 
-  /// Returns the longest run that the next task may have. `segments`: the segments of the tasks that are already cut.
+  /// Returns the longest run that the next task to be cut may have. `segments`: the segments of the tasks that are
+  /// already cut.
   [[nodiscard]] Nanos tolerance(SetSegments segments) {
     if (segments.size() <= top_class_) allowed_ = allowed_by(segments);
     const std::size_t task = urgency_[segments.size()];
@@ -208,9 +209,9 @@ class Cutter {
 
 // ---- classes, volumes and the longest run ----
 
-/// Searches for a choice of classes, swap volumes and cuts. In the first choices, the most urgent tasks are in the top
-/// class. The other tasks are all on one level, or each task has a level of its own. From the best of these choices the
-/// search hill-climbs by single changes that reduce lateness.
+/// Searches for a choice of classes, swap volumes and cuts. The search starts with choices in which the most urgent
+/// tasks are in the top class. The other tasks are all on one level, or each task has a level of its own. From each of
+/// the best starting choices (at most `max_starts`) the search hill-climbs by single changes that reduce lateness.
 class Search {
  public:
   Search(const LayeredSet& set, Order order) : set_(set), order_(order) {
@@ -253,7 +254,8 @@ class Search {
     return std::clamp<std::size_t>(16384 / set_.tasks.size(), 64, 2048);
   }
 
-  /// Returns the first choices, each with its best swap volumes. Returns an empty list as soon as a choice is proved.
+  /// Returns the choices with which the search starts: one for each entry of top_class_counts(), with its best swap
+  /// volumes. Returns an empty list as soon as a choice is proved.
   [[nodiscard]] std::vector<Choice> first_choices() {
     std::vector<Choice> choices;
     for (const std::size_t count : top_class_counts()) {
@@ -269,7 +271,7 @@ class Search {
     return choices;
   }
 
-  /// Improves the best of `choices` by single changes, and removes the other choices.
+  /// Improves the best choices in `choices` (at most `max_starts`) by single changes, and removes the other choices.
   void improve(std::vector<Choice>& choices) {
     left_ = max_examined();
     std::ranges::stable_sort(choices, {}, &Choice::lateness);
@@ -281,9 +283,9 @@ class Search {
     }
   }
 
-  /// Returns the sizes of the top class (numbers of most urgent tasks) with which the search starts: one first choice
-  /// for each size. The first entry is the number of tasks that would miss their deadlines if the longest job of the
-  /// set executed before them. The other entries follow by their distance from the first entry, the closest first.
+  /// Returns the sizes of the top class (numbers of most urgent tasks) with which the search starts. The first entry is
+  /// the number of tasks that would miss their deadlines if the longest job of the set executed before them. The other
+  /// entries follow by their distance from the first entry, the closest first.
   [[nodiscard]] std::vector<std::size_t> top_class_counts() const {
     Nanos longest = 0;
     for (const DeviceTask& task : set_.device.tasks) longest = std::max(longest, task.execution);
@@ -399,8 +401,8 @@ class Search {
     return found->second;
   }
 
-  /// Examines `choice`. Replaces the current choice by it if it has less lateness or is proved. Returns true if it was
-  /// replaced.
+  /// Examines `choice`. If `choice` is proved or has less lateness than the current choice, it becomes the current
+  /// choice. Returns true in that case.
   [[nodiscard]] bool goes_to(Choice choice) {
     if (left_ == 0 || proved()) return false;
     --left_;
@@ -485,7 +487,8 @@ class Search {
   std::size_t left_ = 0;                // the number of choices that may still be examined
   /// The cuts, by the set of top-class tasks and the longest run.
   std::map<std::pair<std::vector<bool>, Nanos>, std::optional<std::vector<Segmentation>>> cuts_;
-  std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_; // lateness by choice
+  /// The lateness of each examined choice; nullopt: the tasks cannot be cut within the choice's longest run
+  std::map<std::tuple<std::vector<unsigned>, Volumes, Nanos>, std::optional<double>> examined_;
   Choice at_;
   std::optional<PreemptionVerdict> closest_;
   double min_lateness_ = 0;

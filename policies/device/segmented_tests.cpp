@@ -91,8 +91,8 @@ DeviceResponse SegmentedAnalysis::top_class_response(std::size_t task) const {
                          own.part.jitter + own.part.deadline);
 }
 
-/// Returns the response of a task of a level. If neither this task nor a more urgent task of the level loads chunks,
-/// loads of the level do not affect the response.
+/// Returns the response of a task that is in a level (a class other than the top class). If neither this task nor a
+/// more urgent task of its level loads chunks, loads of this level do not affect the response.
 DeviceResponse SegmentedAnalysis::level_response(std::size_t task) const {
   const SegmentedTask& own = set_.tasks[task];
   const Surroundings others = surroundings(own.device_class);

@@ -19,15 +19,15 @@ struct SegmentedTask {
   unsigned device_class = 1; // 0: the top class; 1, 2, ..: levels, the most urgent first
   /// The longest sequence of segments between two points at which other jobs can take the device
   Nanos run = 0;
-  Nanos last = 0;    // the last segment
-  Nanos restore = 0; // the time to reload the chunks that its load evicts, once per lower level; 0: it has no load
+  Nanos last = 0;    // the length of the last segment
+  Nanos restore = 0; // the time to reload the chunks that the task's load evicts, once per lower level; 0: no load
 };
 
 struct SegmentedSet {
   std::vector<SegmentedTask> tasks; // under static priority, the most urgent task of each class first
-  DevicePart background{};          // the longest parts of best-effort tasks, which are on the last level
-  Nanos background_run = 0;         // the longest run of segments of best-effort tasks
-  Nanos flight = 0;                 // the longest time until chunk transfers in flight have ended
+  DevicePart background{};  // for each member its maximum over the best-effort tasks, which are on the last level
+  Nanos background_run = 0; // the longest run of segments of best-effort tasks
+  Nanos flight = 0;         // the longest time until chunk transfers in flight have ended
 };
 
 class SegmentedAnalysis {

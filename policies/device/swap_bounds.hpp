@@ -110,8 +110,9 @@ class Theorem1 {
     limiting_ = task;
   }
   [[nodiscard]] constexpr Nanos shortest() const { return shortest_; } // min T: the shortest period
-  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; } // a task with this period
-  [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); }  // C_max1 + C_max2
+  /// Returns a task with the shortest period.
+  [[nodiscard]] constexpr std::optional<std::size_t> limiting() const { return limiting_; }
+  [[nodiscard]] constexpr Nanos executions() const { return bounded(executions_.both()); } // C_max1 + C_max2
   [[nodiscard]] constexpr Nanos blocking() const { return bounded(std::max(blocking_, executions_.both())); }
   /// Returns the task whose job causes the blocking B_max; nullopt: the two longest executions cause it.
   [[nodiscard]] constexpr std::optional<std::size_t> blocker() const {
@@ -128,7 +129,7 @@ class Theorem1 {
  private:
   LongestExecutions executions_;
   Wide blocking_ = 0;
-  Wide jobs_ = 0; // the sum of the jobs' shares
+  Wide jobs_ = 0; // the sum of (O_out + O_in + C)/T over the real-time tasks, in ns per second
   Nanos shortest_ = longest_time;
   std::optional<std::size_t> limiting_, blocker_;
 };

@@ -50,8 +50,9 @@ class SwapCharges {
   /// job's execution. `beside`: the longest execution of another task.
   [[nodiscard]] std::uint64_t max_blocking(Nanos time, Nanos execution, Nanos beside) const;
   /// Returns the time of swap-outs in a busy period that the charge of no job includes (proofs/serial-and-rt-swap.md).
-  /// Under `serial` the result is the fixed cost of some swap-outs. Under `rt_swap` there are more such swap-outs. The
-  /// result then also contains the time to copy out chunks for a job that another job overtakes afterwards.
+  /// Let n be the number of tasks that swap. Under `serial` the result is the fixed cost of n + 1 swap-outs. Under
+  /// `rt_swap` it is the fixed cost of 2 n + 1 swap-outs, and the time to copy out chunks for a job that another job
+  /// overtakes afterwards.
   [[nodiscard]] Nanos uncharged(SwapRule rule) const;
   /// For `demand_paging`: returns the time to copy chunks out and in, one after the other.
   [[nodiscard]] Nanos on_demand(std::size_t chunks) const;

@@ -20,8 +20,8 @@ namespace rtexec::policies {
 struct DeviceNeed {
   Duration execution{0};
   Bytes footprint{0};
-  Bytes swappable{0}; // part of the footprint
-  Bytes constants{0}; // part of the swappable memory; the rest of `swappable` is scratch
+  Bytes swappable{0}; // the part of the footprint that may be swapped
+  Bytes constants{0}; // the part of `swappable` that is constants; the rest of `swappable` is scratch
 };
 
 /// One network at each of its resolutions, the lowest first.
@@ -42,8 +42,8 @@ enum class Distribution { uniform, log_uniform };
 
 /// Short tasks with high rates that are added to a set. They need no device memory, and have one layer each.
 struct FastTasks {
-  Range<std::size_t> count{}; // uniform
-  Range<Duration> period{};   // uniform
+  Range<std::size_t> count{}; // drawn uniformly
+  Range<Duration> period{};   // drawn uniformly
   Range<Duration> execution{};
 };
 
@@ -62,7 +62,7 @@ struct TaskSource {
   Distribution footprints = Distribution::uniform;
   double swappable = 1;        // share of the footprint
   double constants = 1;        // share of the swappable memory
-  Range<Duration> execution{}; // uniform; 0: it follows from the utilisation
+  Range<Duration> execution{}; // drawn uniformly; 0: follows from StudyPoint::utilisation
   /// Uniform. The time of a layer is uniform between the longest possible time and a tenth of that time
   Range<std::size_t> layers{1, 1};
   FastTasks fast{}; // added in front of the other tasks

@@ -168,7 +168,7 @@ class SerialSearch {
   struct Round {
     bool proved = false;
     Nanos slack = 0;
-    bool again = false; // true: the search must try again, since it has lowered `caps_`
+    bool again = false; // true if the round lowered `caps_`, so that another round must follow
   };
 
   Round theorem1() {
@@ -249,8 +249,8 @@ class SerialSearch {
 // ---- pipelined ----
 
 /// The concurrent loads that a job may delay. `none`: no load, which is condition (M). `within_lambda`: loads that are
-/// delayed by at most lambda, the time in which an execution and a load overlap (overlap.hpp). A delay of at most
-/// lambda costs nothing.
+/// delayed by at most C - lambda. Such a delay costs nothing, since gamma = max(C - lambda, delay) (letters:
+/// overlap.hpp).
 enum class Delays { none, within_lambda };
 
 /// Searches for swap volumes for the test `pipelined`. The search varies the number of frames (physical chunks), an
@@ -299,7 +299,7 @@ class PipelinedSearch {
   static constexpr int max_rounds = 4;
 
   struct Scored {
-    double score = 0; // the left side of the inequality divided by its right side, at the tightest instant
+    double score = 0; // an estimate of the load of the device; see score()
     Volumes volumes;
   };
 
@@ -318,8 +318,8 @@ class PipelinedSearch {
         for (const Nanos lambda : hidden) try_shape(frames, (frames * quarters + 3) / 4, lambda);
   }
 
-  /// Returns the values of lambda to try: 0 and some execution times. With the longest execution time as lambda, the
-  /// caps are those of condition (M), so that no load is delayed.
+  /// Returns the values of lambda to try: 0 and some execution times. If lambda is the longest execution time, the caps
+  /// ensure condition (M): no job delays a concurrent load.
   std::vector<Nanos> hidden_times() const {
     std::vector<Nanos> executions;
     for (const DeviceTask& task : set_.tasks) executions.push_back(task.execution);
@@ -331,7 +331,8 @@ class PipelinedSearch {
     return times;
   }
 
-  /// Returns the number of frames that can be loaded during a job of the task without a charge for delays of loads.
+  /// Returns a number of frames. If this many frames are free for the next load while a job of the task executes, the
+  /// delay of that load costs nothing.
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
     const std::uint64_t frames = frames_for_others(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));
@@ -453,7 +454,7 @@ class PipelinedSearch {
   const DeviceSet& set_;
   Order order_;
   Delays delays_;
-  std::vector<std::size_t> filled_first_; // the least urgent first
+  std::vector<std::size_t> filled_first_; // task indices, the least urgent first
   std::vector<std::size_t> urgency_;      // real-time tasks, the most urgent first
   Volumes most_, volumes_, caps_;
   std::optional<SwapCharges> swap_;
@@ -462,9 +463,9 @@ class PipelinedSearch {
   /// Among less urgent tasks: the longest blocking, and the task that causes it
   std::vector<std::pair<double, std::size_t>> blockers_;
   std::optional<std::size_t> tightest_; // the task with the tightest deadline, as an index into `urgency_`
-  double excess_ = 0;                   // by how much the work that is due by that deadline exceeds it
+  double excess_ = 0;                   // the work that is due by this deadline, less the deadline
   std::vector<Scored> best_;            // sorted by score
-  std::vector<Scored> light_;           // swap volumes with a score up to 1, sorted by traffic
+  std::vector<Scored> light_;           // scores of at most 1 (no overload), sorted by traffic()
 };
 
 } // namespace

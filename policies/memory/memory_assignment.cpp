@@ -97,7 +97,7 @@ struct Candidate {
   std::size_t index = 0; // the index of the option in MemoryProblem
   Wcet wcet;
   Use use;
-  Reach reach{}; // the reach with this option, if all other tasks have their ideal (shortest) times
+  Reach reach{}; // alternatives and slack with this option, if all other tasks have their ideal (shortest) times
 };
 
 /// A task in the search and its candidates (options). `ideal` has the shortest time of each part over all candidates,
@@ -254,7 +254,7 @@ class Search {
 
   /// Facts about a node that are known without a call of the admission test.
   struct Known {
-    bool slack = false;     // true if the slack of the node equals the slack of the node above it
+    bool slack = false;     // true if the slack of the node equals the slack of its parent node
     bool undecided = false; // true if no alternative before the node's first alternative is known to succeed
   };
 

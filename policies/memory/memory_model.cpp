@@ -97,8 +97,8 @@ MemoryCosts with_numbers(MemoryCosts costs, const Vector& values, double cached)
 
 // ---- the model ----
 
-/// The factors of the parameters, for each part of the overhead. A part is the scalar product of its factors and the
-/// parameters.
+/// For each part of the overhead (MemoryOverhead), the factor of each parameter. The part is the sum of factor times
+/// parameter over all parameters.
 struct Terms {
   Vector copies{}, mapping{}, host_flush{}, device_flush{}, uncached{};
   [[nodiscard]] Vector all() const {
@@ -247,7 +247,7 @@ struct Row {
 /// Returns the parameters that minimise the sum of squared weighted errors. If no measurement depends on a parameter,
 /// the parameter keeps its value in `before`.
 Vector least_squares(std::span<const Row> rows, const Vector& before) {
-  constexpr double inertia = 1e-9; // the weight of `before`, relative to the measurements
+  constexpr double inertia = 1e-9; // the weight of `before`; the measurements of a parameter together have weight 1
   Vector scale{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < parameters; ++i) scale[i] += row.trust * row.weights[i] * row.weights[i];
@@ -271,7 +271,8 @@ Vector least_squares(std::span<const Row> rows, const Vector& before) {
 
 /// Sets the weights (Row::trust) by Huber's rule: an error above the usual size counts linearly instead of squared.
 void trust(std::span<Row> rows, const Vector& values) {
-  constexpr double usual = 1.345 * 1.4826; // times the median error: 1.345 standard deviations if errors are normal
+  /// The usual size, as a multiple of the median error: 1.345 standard deviations if errors are normal
+  constexpr double usual = 1.345 * 1.4826;
   constexpr double exact = 1e-9;
   std::vector<double> errors;
   for (const Row& row : rows) errors.push_back(std::abs(dot(row.weights, values) - row.aim));

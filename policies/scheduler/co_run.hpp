@@ -37,7 +37,7 @@ namespace rtexec::policies {
 /// Two tasks whose jobs may execute at once, by index in the plan.
 struct TaskPair {
   std::size_t executes = 0; // the task under memory policy D (device memory)
-  std::size_t waits = 0;    // the task that waits for pages during that execution, under policy M or H
+  std::size_t waits = 0;    // the task that waits for pages while task `executes` executes; under policy M or H
   friend bool operator==(const TaskPair&, const TaskPair&) = default;
 };
 [[nodiscard]] std::vector<TaskPair> pairs(const Plan& plan);

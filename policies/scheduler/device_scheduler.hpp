@@ -43,9 +43,9 @@
 //
 // A *victim* is a task that loses a chunk to another task. The first choice is the task without a job whose next
 // release is latest. If no task without a job has chunks to lose, the victim is the least urgent task with a waiting
-// job. A waiting job takes no chunk from a more urgent waiting job. The last choice are tasks with staged or preempted
-// jobs in frozen levels, the lowest level first. Under demand_paging the victim is the task whose last execution is
-// oldest, among the tasks whose job neither executes nor is staged.
+// job. A waiting job takes no chunk from a more urgent waiting job. The last choice is a task with a staged or
+// preempted job in a frozen level, the lowest level first. Under demand_paging the victim is the task whose last
+// execution is oldest, among the tasks whose job neither executes nor is staged.
 //
 // If tasks co-run (co_run.hpp), nothing is swapped, and no job is divided into segments. A second job may start
 // together with the head of the queue. The second job is the first job behind the head for which goes_with() is true.
@@ -87,7 +87,7 @@ struct Event {
   enum class Kind : std::uint8_t {
     job_requested,  // the job's CPU part is done and it needs the device; `deadline` orders jobs of equal rank
     job_withdrawn,  // the job is aborted: it leaves the queue or, if it executes already, its result is not used
-    segment_done,   // the device finished `segment` of the job, which is not its last one
+    segment_done,   // the device finished `segment`, which is not the job's last segment
     execution_done, // the device finished the job, or the job failed in one of its segments
     copied_in,      // `transfer` has ended; transfers may end in any order
     copied_out,
@@ -178,7 +178,7 @@ class DeviceScheduler {
   /// constructor takes them from the plan.
   struct TaskParameters {
     std::uint32_t rank = 0;
-    Duration device_done_by{0}; // from the nominal release
+    Duration device_done_by{0}; // the deadline of the device part, counted from the nominal release
     Duration period{0};
     std::uint32_t slots = 0;
     /// True if the slots of all tasks fit on the device, so that no chunk is ever evicted. A job whose chunks are all
@@ -236,9 +236,10 @@ class DeviceScheduler {
     Duration period{0};
     MemoryPolicy policy = MemoryPolicy::device;
     std::optional<CoRun> co_run{};
-    Instant deadline{};               // the deadline of the task's job
-    Instant next_release{};           // the release of the job after the last requested one
-    std::uint64_t last_execution = 0; // the number of the task's last execution, counted over all tasks
+    Instant deadline{};     // the deadline of the task's job
+    Instant next_release{}; // the release of the job after the last requested job
+    /// The number of the task's last execution. Executions of all tasks are numbered together, from 1; 0: none
+    std::uint64_t last_execution = 0;
     At at = At::nowhere;
     bool stays = false; // see TaskParameters::stays
     /// The slots that the task needs: all of them, or the current window of a stream

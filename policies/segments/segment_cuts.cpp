@@ -50,7 +50,7 @@ class Carry {
         made_(layers.times.size()),
         last_read_(layers.times.size()) {
     for (const Tensor& tensor : layers.tensors) {
-      if (tensor.first == tensor.last || tensor.size.count == 0) continue; // crosses nothing
+      if (tensor.first == tensor.last || tensor.size.count == 0) continue; // crosses no cut
       made_[tensor.first].push_back(tensor);
       last_read_[tensor.last].push_back(tensor);
     }

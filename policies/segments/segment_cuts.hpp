@@ -83,8 +83,8 @@ using SetSegments = std::span<const std::vector<Nanos>>;
 
 /// Cuts the tasks one after the other, from the most urgent to the least urgent. Each task gets the cuts with the least
 /// overhead among the cuts whose longest run is within the task's tolerance. `tolerance(segments)` returns the longest
-/// run that the next task may have; `segments` are the segments of the tasks that are already cut. Stops after the
-/// first task that has no such cuts. Purpose: proofs/segment-cuts.md.
+/// run that the next task to be cut may have; `segments` are the segments of the tasks that are already cut. Stops
+/// after the first task that has no such cuts. Purpose: proofs/segment-cuts.md.
 [[nodiscard]] std::vector<CutChoice> cut_set(std::span<const Layers> tasks,
                                              const std::function<Nanos(SetSegments segments)>& tolerance,
                                              unsigned launch_ahead);

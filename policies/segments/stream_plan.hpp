@@ -28,8 +28,8 @@ namespace rtexec::policies {
 /// Returns the segments as the layers of a stream. `segments`: by segment, its time. `reads`: by segment, its chunks.
 [[nodiscard]] std::vector<StreamLayer> stream_layers(std::span<const Nanos> segments, std::span<const SlotRange> reads);
 
-/// Returns the smallest ring with which a job takes at most 1/8 longer than with the best ring. The time to load the
-/// ring counts as a part of the job's time.
+/// Returns the smallest ring with which a job takes at most 1/8 longer than with the ring that makes the job shortest.
+/// The time to load the ring counts as a part of the job's time.
 [[nodiscard]] std::uint32_t ring_for(std::span<const StreamLayer> layers, const StreamCosts& costs);
 
 } // namespace rtexec::policies

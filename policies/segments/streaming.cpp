@@ -157,7 +157,7 @@ class ResidentSearch {
   std::uint32_t ring_, resident_;
   Nanos longest_;
   std::vector<std::uint32_t> readers_;
-  std::vector<Nanos> rest_; // by layer: the time of this layer and all later ones
+  std::vector<Nanos> rest_; // by layer: the time of this layer and all later layers
   std::vector<Choice> choices_;
   Nanos dropped_ = unbounded; // the smallest lower bound among choices that were dropped although they may be better
 };

@@ -26,7 +26,7 @@ struct StreamLayer {
 struct StreamCosts {
   Nanos copy = 0;      // the time to copy one chunk
   Nanos begin = 0;     // added to the first copy of the stream after an operation of another job's load
-  Nanos resume = 0;    // added to another job's load when it continues after copies of the stream
+  Nanos resume = 0;    // added to another job's load when the load continues after copies of the stream
   Nanos in_flight = 0; // the time of all operations in flight when a copy of the stream becomes possible
 };
 
@@ -69,9 +69,10 @@ struct StreamPlan {
   [[nodiscard]] std::uint64_t memory() const { return ring + resident.size(); }
 };
 
-/// Returns a plan with a short execution and `resident` resident chunks (or all chunks, if the task has fewer). If the
-/// execution time equals `least`, no plan has a shorter execution; with few chunks it equals `least`. Returns nullopt
-/// if no examined choice has enough frames for every layer.
+/// Returns a plan with a short execution and `resident` resident chunks (or all chunks, if the task has fewer). If its
+/// execution time equals StreamPlan::least, no plan with this ring and this number of resident chunks has a shorter
+/// execution. The two times are equal if the task has few chunks. Returns nullopt if no examined choice has enough
+/// frames for every layer.
 [[nodiscard]] std::optional<StreamPlan> keep_resident(std::span<const StreamLayer> layers, const StreamCosts& costs,
                                                       std::uint32_t ring, std::uint32_t resident);
 
