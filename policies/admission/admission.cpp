@@ -70,8 +70,8 @@ void promise(PlannedTask& planned, const StageBounds& bounds) {
 }
 
 /// Sets the stage deadlines, which determine the order of jobs: `ready_by` for the first CPU part, `device_done_by` for
-/// the device part. Under overload the bounds exceed the task's deadline. Then the stage deadlines are clamped to it,
-/// so that they stay in order.
+/// the device part. Under overload the bounds exceed the task's deadline. Then the stage deadlines are clamped to the
+/// task's deadline, so that they stay in order.
 void set_stages(PlannedTask& planned, const StageBounds& bounds) {
   const Nanos deadline = planned.done_by.count();
   planned.device_done_by = Duration(std::clamp(bounds.device_done, Nanos{0}, deadline));
@@ -452,7 +452,7 @@ Plan with_cores(const CoreAssignment& cores, const TaskSet& tasks) {
 }
 
 /// If the set does not specify `launch_ahead`, launching one segment ahead must save at least this fraction of the
-/// device's time. Otherwise a proved plan without it is kept.
+/// device's time. Otherwise a proved plan without launching ahead is kept.
 constexpr double worth_being_ahead = 0.01;
 
 /// Plans the set with jobs cut into segments. Returns a plan that is proved, or else the plan with the largest
@@ -526,8 +526,8 @@ Result<Plan> plan_on(const CoreAssignment& cores, const ResolvedSet& set, std::s
   return made;
 }
 
-/// Plans the set with the first assignment of cores for which it is proved, or else with the assignment that has the
-/// largest end-to-end slack.
+/// Plans the set with the first assignment of cores that proves the set or, if there is none, with the assignment that
+/// has the largest end-to-end slack.
 Result<Plan> on_cores(const ResolvedSet& set, std::span<const MemoryDemand> memory,
                       std::span<const LayeredTask> layered) {
   std::optional<Result<Plan>> closest;

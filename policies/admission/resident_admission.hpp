@@ -55,8 +55,8 @@ class ResidentAdmission {
   [[nodiscard]] std::optional<Nanos> bound(std::size_t alternative, const TimesBetween& times, Nanos needed);
   [[nodiscard]] std::optional<Nanos> glance(std::size_t alternative, const TimesBetween& times, Nanos needed);
 
-  /// True if alternative number `alternative` is known to prove the set with the times `longest`, and with all times
-  /// that do not exceed them.
+  /// True if alternative number `alternative` is known to prove the set with the times `longest`, and with all shorter
+  /// times.
   [[nodiscard]] bool surely_proves(std::size_t alternative, std::span<const Wcet> longest);
 
  private:

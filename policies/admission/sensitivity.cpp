@@ -34,8 +34,8 @@ Duration down(Duration time, Factor factor) {
 
 // ---- the changes ----
 
-/// Multiplies the length of the device part by `factor`, and also the time in it that waits for pages. If all tasks are
-/// stretched by one factor, tasks that could co-run before can co-run afterwards.
+/// Multiplies the length of the device part by `factor`, and also the time for which the device part waits for pages.
+/// If all tasks are stretched by one factor, tasks that could co-run before can co-run afterwards.
 void stretch_device_part(Task& task, Factor factor) {
   task.wcet->device = up(task.wcet->device, factor);
   for (std::optional<Duration>* part : {&task.co_run_wcet, &task.mapping_idle})
@@ -77,7 +77,7 @@ void slow_copies(ResolvedSet& set, Factor bandwidth) {
 
 struct Verdict {
   bool proved = false;
-  std::string reason; // the reason why it is not proved
+  std::string reason; // the reason why the set is not proved
 };
 
 class Search {
@@ -178,7 +178,7 @@ class Search {
   }
 
   /// Returns the device classes, cuts and streams of the plan in the form in which a set specifies them. The execution
-  /// times in `tasks` may differ from those of the plan.
+  /// times in `tasks` may differ from the execution times of the plan.
   [[nodiscard]] std::vector<LayeredTask> divided(const TaskSet& tasks) const {
     std::vector<LayeredTask> result;
     for (std::size_t i = 0; plan_.preempts() && i < plan_.tasks.size(); ++i)

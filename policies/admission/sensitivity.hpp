@@ -51,8 +51,8 @@ struct Sensitivity {
   std::vector<TaskSensitivity> tasks;
   std::optional<Edge<Factor>> wcet;   // the largest factor for all parts of all tasks, including best-effort tasks
   std::optional<Edge<Factor>> period; // the smallest factor for the periods of all tasks
-  /// The smallest factor for the bandwidth of copies: all costs of swapping are divided by it. Absent if nothing is
-  /// swapped
+  /// The smallest factor for the bandwidth of copies: all costs of swapping are divided by this factor. Absent if
+  /// nothing is swapped
   std::optional<Edge<Factor>> bandwidth;
   /// Only for a plan that is not proved: the largest factor for all parts of all tasks with which the set is proved
   std::optional<Edge<Factor>> wcet_to_prove;

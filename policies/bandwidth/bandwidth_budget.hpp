@@ -81,7 +81,7 @@ class BandwidthRegulator {
       more,
       hold,  // the domain is held until the period ends, or until an answer to a call for another domain releases it
       go_on, // all held domains continue without a limit until the period ends (sharing = spare)
-      /// A period begins now for every domain: the driver must call begin_period() for each of them (sharing =
+      /// A period begins now for every domain: the driver must call begin_period() for each domain (sharing =
       /// proportional)
       new_period,
     } kind = Kind::hold;
@@ -173,8 +173,8 @@ class BandwidthLoop {
   static constexpr unsigned learning_window = 64;
 
  private:
-  /// The second shortest of several execution times. A single time that is far too short does not affect it. Times that
-  /// are too long do not affect it either, whatever their number.
+  /// The second shortest of several execution times. A single time that is far too short does not affect the result.
+  /// Times that are too long do not affect the result either, whatever their number.
   struct Shortest {
     Duration first = Duration::max();
     Duration second = Duration::max();

@@ -69,7 +69,7 @@ Nanos lines_in(const std::optional<Bytes>& traffic, Bytes line) {
 using Why = BudgetUncharged::Why;
 
 /// Returns a finding if the budget would stall the core of the compute engine or of the service threads. The device
-/// waits for the threads on these cores, and no test covers that.
+/// waits for the threads on these cores, and no test covers such a wait.
 std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& counter, const ResolvedSet& set) {
   const bool compute = governs(budget, counter, set.compute_core);
   if (!compute && !governs(budget, counter, set.service_core)) return std::nullopt;
@@ -78,8 +78,8 @@ std::optional<Finding> feeds(const CoreBudget& budget, const CounterFacts& count
 }
 
 /// Returns a finding if a thread stops itself when the budget of its core is used up. Threads do so with every kind of
-/// counter except `core` and `polling`. Under SCHED_DEADLINE a thread that stops itself loses its reservation, which no
-/// charge covers.
+/// counter except `core` and `polling`. Under SCHED_DEADLINE a thread that stops itself loses its reservation. No
+/// charge covers this loss.
 std::optional<Finding> stops_reservations(const CoreBudget& budget, const TaskSet& tasks) {
   const CounterBackEnd back_end = tasks.bandwidth.counter;
   if (back_end == CounterBackEnd::core || back_end == CounterBackEnd::polling) return std::nullopt;

@@ -24,7 +24,7 @@ struct StallCharge {
 
 /// Adds the stalls of each core with a budget to `named`, and the load of the thread that regulates the core. If the
 /// stalls have no bound, sets `named.obstacle` to the reason. All other members of `named` must be set before the call.
-/// `urgency`: all tasks of the set by index, in the order of urgency in which `named` lists the real-time tasks.
+/// `urgency`: the indices of all tasks of the set. The real-time tasks must have the same order as in `named`.
 void add_regulation(NamedSet& named, const Plan& plan, const ResolvedSet& set, std::span<const std::size_t> urgency);
 
 } // namespace rtexec::policies

@@ -120,9 +120,9 @@ std::optional<std::vector<Load>> arrivals(const Plan& plan, const ResolvedSet& s
   return all;
 }
 
-/// Returns a reservation that the compute engine never uses up, or nullopt if there is none. When a hypervisor halts
-/// other threads (a stop of the machine), the kernel may count this time as runtime of the engine's thread. So the
-/// length of a stop is counted as work.
+/// Returns a reservation that the compute engine never uses up, or nullopt if no reservation suffices. When a
+/// hypervisor halts other threads (a stop of the machine), the kernel may count this time as runtime of the engine's
+/// thread. So the length of a stop is counted as work.
 std::optional<CpuReservation> room_for_executions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   auto executions = arrivals(plan, set, lateness, [&](const Task& task, const PlannedTask& planned) {
     return sum_of(dispatched(task, planned, plan, set.board));
@@ -133,8 +133,8 @@ std::optional<CpuReservation> room_for_executions(const Plan& plan, const Resolv
   return never_used_up(*executions);
 }
 
-/// Returns a reservation that the scheduler never uses up. Returns nullopt if there is none, or if copy
-/// engines or real-time CPU parts use the scheduler's core.
+/// Returns a reservation that the scheduler never uses up. Returns nullopt if no reservation suffices, or if
+/// copy engines or real-time CPU parts use the scheduler's core.
 std::optional<CpuReservation> room_for_decisions(const Plan& plan, const ResolvedSet& set, Lateness lateness) {
   if (plan.swap) return std::nullopt; // copy engines use that core
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
@@ -174,7 +174,7 @@ std::optional<ServiceThreads> services_of(const Plan& plan, const ResolvedSet& s
 /// Computes the charged times of device parts, and of moving chunks for them.
 class DeviceCharges {
  public:
-  /// `services`: the reservations of the service threads; absent if they have none.
+  /// `services`: the reservations of the service threads; absent if the service threads have no reservations.
   DeviceCharges(const Plan& plan, const ResolvedSet& set, const std::optional<ServiceThreads>& services)
       : plan_(plan), set_(set) {
     if (services) pauses_ = services->pauses, decision_ = services->decision;
@@ -378,7 +378,7 @@ std::optional<Finding> co_runs_reserved(const Plan& plan, const ResolvedSet& set
 }
 
 /// Returns a finding if the compute engine runs on the core of the copy engines. Under SCHED_FIFO the compute engine is
-/// more urgent and would starve them.
+/// more urgent and would starve the copy engines.
 std::optional<Finding> starved(const ResolvedSet& set) {
   if (!computes(set) || set.compute_core != set.service_core) return std::nullopt;
   return unmet(

@@ -161,8 +161,8 @@ struct EdfBounds {
 [[nodiscard]] DeviceResponse static_priority_device(const StagedSet& set, std::span<const Overlap> overlaps,
                                                     std::size_t i, std::span<const StageBounds> above, Nanos ready);
 
-/// How long edf_bounds() and the searches that use it search. `quick` takes the first candidate. `verdict` searches
-/// only while the set may still be proved. `full` also improves the bounds of a set that cannot be proved.
+/// The effort of edf_bounds(), and of the searches that call edf_bounds(). `quick` takes the first candidate. `verdict`
+/// searches only while the set may still be proved. `full` also improves the bounds of a set that cannot be proved.
 enum class Effort { quick, verdict, full };
 
 /// Searches for a split of each deadline into deadlines of the stages (first part, device part, last part), so that the

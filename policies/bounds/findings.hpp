@@ -37,7 +37,7 @@ struct OnComputeCore {
 struct DemandFound {
   bool blocked_by_task = false; // true if the blocking comes from a real-time task
   bool settled = true;          // true if every instant was examined
-  bool split = false;           // true if the deadlines are those of the best split into stages that was found
+  bool split = false;           // true if the deadlines come from the best split into stages that was found
   Nanos above = 0;              // the demand of more urgent device classes
 };
 /// The response time of one task's device part.
@@ -149,7 +149,7 @@ struct Finding {
   // For a test of demand, at the tightest instant:
   Nanos instant = 0;     // the length of the examined interval
   Nanos demand = 0;      // the demand of jobs in the interval
-  Nanos blocking = 0;    // the blocking by work that began before these jobs
+  Nanos blocking = 0;    // the blocking by work that began before the interval
   std::string blocker{}; // the name of the task that blocks; empty: none, or no single task
   /// True if `left` and `right` are shares of one second.
   [[nodiscard]] bool shares() const { return test == AdmissionTest::theorem1 || test == AdmissionTest::baker; }

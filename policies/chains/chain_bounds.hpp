@@ -64,7 +64,7 @@ struct ChainBounds {
   };
   std::vector<Term> terms; // by task
   std::optional<Nanos> reaction, age, reduced_age;
-  std::optional<std::size_t> sporadic; // the first sporadic task; because of it a bound is missing
+  std::optional<std::size_t> sporadic; // the first sporadic task; because of this task a bound is missing
 };
 
 /// Returns the bounds of a chain of at least one task. The first task must not be released by another task (`after`).

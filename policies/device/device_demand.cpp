@@ -292,8 +292,8 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
 
   // Let s be the smallest slack found so far, and h' the maximum of h (the bound on the work in an interval) up to t.
   // Then the slack is at least s for all instants from h' + s up to t, so the search continues below h' + s. After each
-  // `timeout` steps, the search also examines the largest relative deadline that is not above `instant`, although its
-  // descending order may reach that deadline much later.
+  // `timeout` steps, the search also examines the largest relative deadline that is not above `instant`. In descending
+  // order, the search may reach that deadline only much later.
   const Nanos rise = device.rise();
   Nanos below = static_cast<Nanos>(std::max<Wide>(highest, -1)) + 1;
   Nanos previous = unbounded;

@@ -20,8 +20,8 @@ struct DemandTask {
   /// O: the time to load the task's chunks while another job executes (overlap.hpp); 0: no chunks are loaded
   Nanos load = 0;
   Nanos delay = 0; // the longest time by which its execution delays a concurrent load (overlap.hpp)
-  /// The time for which a job of this task blocks an interval at whose end it is not yet due. Used only if no chunks
-  /// are loaded during executions. Absent: `cost`
+  /// The time for which a job of this task blocks an interval if the job is due after the end of the interval. Used
+  /// only if no chunks are loaded during executions. Absent: `cost`
   std::optional<Nanos> blocking{};
   Nanos jitter = 0; // the longest time from the nominal release to the request
 };
@@ -57,7 +57,7 @@ struct DemandAnalysis {
   /// False: the device is overloaded, or the utilisation is so close to 1 that some instants were not examined
   bool settled = false;
   Demand tightest;         // the demand at the instant t for which t - h(t) is smallest
-  bool busy_known = false; // true if a bound on the longest busy period was found; it also limits h(t)
+  bool busy_known = false; // true if a bound on the longest busy period was found; this bound also limits h(t)
   /// By task: the smallest t - h(t) over t >= d (its deadline). The task's jobs end at least this long before their
   /// deadlines
   std::vector<Nanos> slack;

@@ -124,7 +124,7 @@ DemandSet serial_set(const DeviceSet& set, const Volumes& volumes) {
   return result;
 }
 
-/// Returns the device parts of all tasks with their times to load chunks, as the rule `pipelined` charges them.
+/// Returns the device part of each task, with the charged time to load its chunks under the rule `pipelined`.
 std::vector<DevicePart> parts_of(const DeviceSet& set, const Volumes& volumes) {
   const SwapCharges swap(set, volumes);
   const std::uint64_t frames = swap.total() - set.overflow;
@@ -186,7 +186,7 @@ void demand(const DeviceSet& set, const DemandSet& demanded, DeviceVerdict& verd
 
 // ---- response times ----
 
-/// Adds the response of one task to the verdict. The other numbers of the verdict are those of the task with the least
+/// Adds the response of one task to the verdict. The other numbers of the verdict belong to the task with the least
 /// slack so far.
 void keep_worst(DeviceVerdict& verdict, std::size_t task, const DeviceTask& timing, const DeviceResponse& found,
                 Nanos blocking) {

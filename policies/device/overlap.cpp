@@ -60,7 +60,7 @@ std::vector<Overlap> overlaps(std::vector<DevicePart> parts, DevicePart backgrou
   if (parts.empty()) return list;
   const std::size_t tasks = parts.size();
   if (tasks == 1) rests = 0;
-  // While one best-effort job executes, another best-effort job can be staged. So two parts are added
+  // While one best-effort job executes, another best-effort job can be staged. So the best-effort part is added twice
   if (background.execution > 0 || background.load > 0) parts.insert(parts.end(), 2, background);
   for (const Nanos lambda : lambdas(parts)) {
     Overlap& added = list.emplace_back(overlap(parts, below, rests, lambda));

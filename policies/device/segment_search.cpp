@@ -121,7 +121,7 @@ Verdict verdict_of(const SegmentedSet& set, Order order) {
 // ---- cuts ----
 
 /// Cuts all tasks into the longest segments that the top-class tasks allow. No run (1 + launch_ahead consecutive
-/// segments) is longer than `longest`, unless a task cut behind every layer already has a longer run.
+/// segments) is longer than `longest`, unless a task that is cut behind every layer still has a longer run.
 class Cutter {
  public:
   Cutter(const LayeredSet& set, Order order, const std::vector<unsigned>& classes, Nanos longest)

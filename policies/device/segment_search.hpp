@@ -27,13 +27,13 @@ namespace rtexec::policies {
 
 /// The layers of a task of the set, and the user's choices for cutting it.
 struct LayeredTask {
-  Layers layers; // their times add up to DeviceTask::execution; a single layer: the task is not cut
+  Layers layers; // the times of the layers add up to DeviceTask::execution; a single layer: the task is not cut
   std::optional<unsigned> device_class; // the class that the user sets; 0: the top class
-  /// The cuts that the user sets; absent: the search cuts as far as other tasks need it
+  /// The cuts that the user sets; absent: the search cuts the task into segments as short as other tasks need
   std::optional<Segmentation> given;
-  /// By layer: the range of constant chunks that it reads, in ascending order; empty: the task cannot stream
+  /// By layer: the range of constant chunks that the layer reads, in ascending order; empty: the task cannot stream
   std::vector<SlotRange> reads{};
-  bool streams = false; // true if its constants are streamed: loaded layer by layer during executions
+  bool streams = false; // true if the task's constants are streamed: loaded layer by layer during executions
   /// The planned stream, if the task streams. `given` then holds the cuts of the stream. DeviceTask::least and
   /// DeviceTask::most are then both the number of frames of its ring (streaming.hpp)
   std::optional<Stream> stream{};

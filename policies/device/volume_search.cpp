@@ -460,7 +460,8 @@ class PipelinedSearch {
   std::optional<SwapCharges> swap_;
   Nanos alpha_ = 0;
   std::vector<double> costs_; // by task: e, the charged time of one job (overlap.hpp)
-  /// Among less urgent tasks: the longest blocking, and the task that causes it
+  /// By index k in `urgency_`: the longest blocking by task k, less urgent tasks and best-effort tasks, and the task
+  /// that causes it
   std::vector<std::pair<double, std::size_t>> blockers_;
   std::optional<std::size_t> tightest_; // the task with the tightest deadline, as an index into `urgency_`
   double excess_ = 0;                   // the work that is due by this deadline, less the deadline

@@ -305,8 +305,8 @@ class Search {
     set_rest();
   }
 
-  /// Returns the amount of minimised memory if the task chooses this option and all other tasks choose options with
-  /// their least memory.
+  /// Returns the amount of minimised memory if the task `branch` chooses the option `candidate`, and all other tasks
+  /// choose options with their least memory.
   [[nodiscard]] Wide min_with(const Branch& branch, const Candidate& candidate) const {
     Use use = candidate.use;
     for (const Branch& other : branches_)
@@ -384,7 +384,7 @@ class Search {
   Questions& questions_;
   Wide capacity_;
   std::vector<Use> rest_;                // by depth: the least memory of the branches at this and greater depths
-  std::vector<Wcet> shortest_, longest_; // by task: the range of times that is possible below the node
+  std::vector<Wcet> shortest_, longest_; // by task: the range of times that is possible below the current node
   std::vector<std::size_t> chosen_;
   Reach root_;
   Nanos needed_ = 0;

@@ -45,7 +45,7 @@ struct MemoryTraffic {
                          // launches touch
   std::vector<KernelTraffic> kernels;
   std::uint64_t cache_accesses = 0; // N_L2: the number of instructions that access the device's L2 cache
-  double hit_rate = 0;              // tau: the share of cache hits in these accesses under policy D, 0 to 1
+  double hit_rate = 0;              // tau: the share of cache hits in `cache_accesses` under policy D, 0 to 1
   bool hidden = false;              // true if parallelism hides the latency of memory (Eq. 7)
   Bytes exchanged{0};               // the memory that CPU and device exchange; each buffer counts once
   Bytes device_only{0};             // memory that only the device uses

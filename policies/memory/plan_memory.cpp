@@ -270,8 +270,8 @@ Result<SwapCost> swap_cost(const ResolvedSet& set, StoreKind store) {
     if (each < Duration::zero() || each.count() > longest_time)
       return fail(Errc::bad_input, "a swap cost of " + to_string(each) + " is out of range; it must be between 0 and " +
                                        readable(Duration(longest_time)));
-  // Charges and searches assume that out_per_chunk is the highest cost to free a frame (physical chunk). So it must be
-  // at least the cost to drop a chunk.
+  // Charges and searches assume that out_per_chunk is the highest cost to free a frame (physical chunk). So
+  // out_per_chunk must be at least the cost to drop a chunk.
   cost.out_per_chunk = std::max(cost.out_per_chunk, cost.drop_per_chunk);
   return cost;
 }

@@ -121,7 +121,7 @@ struct Action {
   JobId job;
   Transfer transfer{};
   // The following are set for start_execution:
-  bool co_running = false; // true if it executes concurrently with the job that was started before it
+  bool co_running = false; // true if the job executes concurrently with the job that was started before it
   /// The memory policy of this execution: D (device memory), M (managed memory) or H (host memory). If the plan's
   /// policy is D/H, the scheduler has chosen D or H
   MemoryPolicy as = MemoryPolicy::device;
@@ -187,10 +187,10 @@ class DeviceScheduler {
     friend bool operator==(const TaskParameters&, const TaskParameters&) = default;
   };
   /// Takes the classes, segments, ranks, periods and swap slots of tasks from `plan`. A task may have at most one
-  /// outstanding job; a withdrawn job that still executes counts. At first the frames have the first `resident_slots`
-  /// chunks of each task. If `resident_slots` is not set, they have as many of the task's first chunks as fit. `slots`:
-  /// the number of swap slots that exchange() can assign to each task, if this number exceeds the task's number in
-  /// `plan`.
+  /// outstanding job. This includes a withdrawn job that still executes. At first the frames have the first
+  /// `resident_slots` chunks of each task. If `resident_slots` is not set, they have as many of the task's first chunks
+  /// as fit. `slots`: the number of swap slots that exchange() can assign to each task, if this number exceeds the
+  /// task's number in `plan`.
   explicit DeviceScheduler(const Plan& plan, std::uint32_t slots = 0);
   /// Returns the actions that follow from `event`, in the order in which the caller must carry them out. The returned
   /// actions are valid until the next call. Never blocks, never allocates.

@@ -17,7 +17,7 @@ namespace rtexec::policies {
 /// observed. It reads the chunks `begin` .. `end` - 1 of the task, numbered in the order of their first use. From one
 /// layer to the next, neither `begin` nor `end` decreases, and no chunk is left out.
 struct StreamLayer {
-  Nanos time = 0; // including the overhead of the boundary that ends it
+  Nanos time = 0; // including the overhead of the boundary that ends the layer
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
 };
