@@ -165,8 +165,8 @@ constexpr unsigned block = 16;
 /// The undisturbed time is lowered only if the executions take less than this fraction of the undisturbed time. A
 /// smaller difference counts as noise
 constexpr double shorter = 63.0 / 64;
-/// After the undisturbed time of a kind was lowered, the loop learns the kind again under the lowest limit. It does so
-/// only if at least this number of executions have passed since learning last ended
+/// After the undisturbed time of a kind of job was lowered, the control loop measures that time again under the lowest
+/// limit. The loop does so only if at least this number of executions of all kinds have passed since learning ended
 constexpr unsigned relearning = 256;
 /// The loop raises the limit only if the slowdown is below 1 + `aim` * (allowed slowdown - 1)
 constexpr double aim = 7.0 / 8;

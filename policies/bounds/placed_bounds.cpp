@@ -100,7 +100,8 @@ std::optional<Nanos> PlacedBounds::max_by_split(Nanos enough) {
   return unless_late(most);
 }
 
-/// Returns the device parts. Each part has the longest deadline that `windows`, the windows of the CPU parts, leave.
+/// Returns the device parts. The deadline of each part is what remains of the task's deadline after the windows of its
+/// CPU parts (`windows`) and after `device_delay`.
 std::vector<DemandTask> PlacedBounds::device_parts(std::span<const StageBounds> windows) const {
   std::vector<DemandTask> parts;
   parts.reserve(windows.size());

@@ -310,8 +310,9 @@ DemandAnalysis analyse_demand(std::span<const DemandTask> tasks, const Surroundi
     if (here.slack() < analysis.tightest.slack()) analysis.tightest = here;
     const Wide highest_before = std::min<Wide>(here.demand + std::max(here.blocking, rise) + here.above, busy);
     if (step % timeout == timeout - 1) ahead = at(deadline_before(tasks, instant + 1)).slack();
-    // `least` takes the place of s (see the comment before the loop), and `ahead` is the slack at the deadline that was
-    // examined early. `least` is at most `ahead` + 1, so that the search does not skip instants with the slack `ahead`.
+    // `least` is the s of the comment before the loop. `ahead` is the slack at the relative deadline that the search
+    // last examined out of the descending order. `least` is at most `ahead` + 1, so that the search does not skip
+    // instants with the slack `ahead`.
     const Nanos least = std::min(min_slack(), ahead + 1);
     below = static_cast<Nanos>(std::min<Wide>(instant, highest_before + least));
     previous = instant;

@@ -331,8 +331,8 @@ class PipelinedSearch {
     return times;
   }
 
-  /// Returns a number of frames. If this many frames are free for the next load while a job of the task executes, the
-  /// delay of that load costs nothing.
+  /// Returns a number of frames. If a job of the task leaves this many frames free for the next load while the job
+  /// executes, the job delays that load by no more than `delays_` permits (see Delays).
   std::uint64_t room_beside(const DeviceTask& task, Nanos lambda) const {
     const std::uint64_t frames = frames_for_others(task, alpha_);
     return delays_ == Delays::none ? frames : std::min(frames, frames_loaded_in(lambda, alpha_));

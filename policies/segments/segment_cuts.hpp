@@ -60,8 +60,10 @@ struct CutChoice {
   /// Sorted by rising overhead, then by rising number of cuts. The carry falls in this order. Empty: for every choice
   /// the longest run exceeds the tolerance.
   std::vector<Segmentation> segmentations;
-  /// Set only if `segmentations` is empty: the layers that fit into no segment. If each layer fits into a segment: the
-  /// layers from the last boundary that cuts can reach up to the next allowed cut.
+  /// Set only if `segmentations` is empty. A segment is valid if its time is at most the tolerance. If some layers are
+  /// in no valid segment: these layers. If each layer is in a valid segment: the layers from boundary b up to the next
+  /// allowed cut or the end. Boundary b is the last boundary up to which the layers can be cut into segments without a
+  /// run that exceeds the tolerance.
   std::vector<std::uint32_t> too_long;
 };
 

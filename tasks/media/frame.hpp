@@ -58,8 +58,8 @@ class FrameSampler {
     int second;
     float weight;
   };
-  /// A row of the frame, scaled to the width of the inner picture. It has planes of red, green and blue, with values
-  /// from 0 to 255.
+  /// A row of the frame, scaled to the width of the picture inside the network's input (Letterbox::inner). The line has
+  /// planes of red, green and blue, with values from 0 to 255.
   struct Line {
     int number = -1; // row number in the frame; -1: the line holds no row
     std::vector<float> rgb;

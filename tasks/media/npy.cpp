@@ -29,13 +29,13 @@ struct Header {
   std::vector<std::int64_t> shape;
 };
 
-/// Parses the header, which is the text of a Python dictionary with three known keys. The parser supports no other
-/// Python text.
+/// Parses the header of an NPY file: the text of a Python dictionary with the keys `descr`, `fortran_order` and
+/// `shape`. The parser supports no other Python text.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
 
-  /// Returns the header, or nullopt if the text is not such a dictionary.
+  /// Returns the header, or nullopt if the text is not the dictionary of an NPY header.
   std::optional<Header> parse() {
     Header header;
     bool type = false, order = false, shape = false;

@@ -2,17 +2,22 @@
 // exceed that WCET. Pure; any thread may call.
 //
 // An exceedance is the probability that a job exceeds a time. The growth (growth.hpp) estimates how the longest
-// execution rises with each doubling of the number of jobs. These rules give the WCET, in this order:
+// execution rises with each doubling of the number of jobs.
+//
+// The *grown longest execution* is the longest execution plus an addition. The addition is the growth up to
+// 1 / exceedance jobs, over at most six doublings. If the longest execution exceeds the shortest by more than this
+// growth, that difference is the addition. The reason: the disturbances that caused the difference may occur once more
+// in one job. The addition is at most half of the longest execution, because a single outlier would otherwise grow to a
+// multiple of itself.
+//
+// These rules give the WCET, in this order:
 //
 //   1. If the tests of both tail models (pwcet.hpp) pass, each model gives a confidence interval for the time that a
 //      job exceeds with probability `exceedance`. The limit is the larger of the upper ends of both intervals. The
-//      limit is the WCET if it is at most twice the longest execution and at least the grown longest execution of
-//      rule 2. A larger limit shows that too few executions were measured. A smaller limit shows that the model and the
-//      samples contradict each other.
-//   2. Otherwise the WCET is the grown longest execution: the longest execution plus the growth up to 1 / exceedance
-//      jobs, over at most six doublings. If the longest execution exceeds the shortest by more than this growth, that
-//      difference is added instead of the growth, because its causes may add up once more. At most half of the longest
-//      execution is added, because a single outlier would otherwise grow to a multiple of itself.
+//      limit is the WCET if it is at most twice the longest execution and at least the grown longest execution. A
+//      larger limit shows that too few executions were measured. A smaller limit shows that the model and the samples
+//      contradict each other.
+//   2. Otherwise the WCET is the grown longest execution.
 //   3. The WCET is at least `margin` times the longest execution.
 //   4. After rule 2, the WCET of a device part with measured layers is at least the sum of the layers' longest times
 //      (MeasuredLayers::sum), even if these times never occurred in one job (hybrid measurement).
@@ -23,7 +28,7 @@
 // example for a delayed launch.
 //
 // The claim for a WCET by rule 2: with 95 % confidence, a job exceeds the WCET with a probability of at most
-// 1 - 0.05^(1/n). The longest of n independent executions permits this claim. n is the number of executions, reduced
+// 1 - 0.05^(1/n). This claim holds for the longest of n independent executions. n is the number of executions, reduced
 // for their correlation (independent_samples()). There is no claim if the executions drift, or if fewer than 1000 jobs
 // were measured. The samples cannot show changes that are slower than the measurement.
 #pragma once

@@ -15,7 +15,7 @@ struct InputTexts {
   std::vector<std::string> shapes, constants; // one text for each --shape or --constant
 };
 
-/// Adds both options; each may be given several times.
+/// Adds the options --shape and --constant; each option may be given several times.
 void add_given_inputs(const Command& command, InputTexts& texts);
 /// Parses the texts. Returns bad_input if a text is no valid shape or number, or if an input has more than one shape or
 /// constant.

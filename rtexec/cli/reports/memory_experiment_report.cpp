@@ -365,7 +365,8 @@ std::vector<WorkloadKind> paired(const MemoryExperiment& found) {
   return kinds;
 }
 
-/// Draws memory and time of two instances together, like Fig. 3 of Bateni et al.
+/// Draws memory and time of two instances together, like Fig. 3 of Bateni et al. Each value is divided by the value for
+/// memory policy D of both instances (D/D).
 std::string pairs_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   Panel memory{.title = title(setup, "Memory of two (Fig. 3)"), .x_label = "workload", .y_label = "of that under D/D"};
   Panel time{.title = title(setup, "Time of two (Fig. 3)"), .x_label = "workload"};
@@ -386,7 +387,8 @@ std::string pairs_picture(const MemoryExperimentSetup& setup, const MemoryExperi
   return report::svg(both);
 }
 
-/// Draws the lengths of rounds in their order, relative to the median under D/D, like Fig. 5 of Bateni et al.
+/// Draws the lengths of rounds in their order, like Fig. 5 of Bateni et al. Each length is divided by the median length
+/// of the rounds in which both instances have memory policy D (D/D).
 std::string spread_picture(const MemoryExperimentSetup& setup, const MemoryExperiment& found) {
   std::vector<Panel> panels;
   for (const WorkloadKind kind : paired(found)) {

@@ -20,13 +20,14 @@ struct Stopper {
 
 struct RunControl {
   // The warm-up. Release threads write these members; the owner's thread, which calls the functions of Executive, reads
-  // them
+  // them.
   std::atomic<std::uint32_t> warmed_up{0}; // number of tasks whose warm-up has ended
   std::atomic<const TaskRun*> warm_up_failed{nullptr};
   std::atomic<bool> unregulated{false}; // true: a thread could not join the bandwidth regulation
   hal::Signal warm_up_ended;
 
-  // The start. Written by the owner's thread, read by release threads
+  // The start. The owner's thread writes these members; release threads read them.
+
   /// The instant from which releases count, in ns on CLOCK_MONOTONIC. 0: not known yet.
   std::atomic<std::int64_t> start{0};
   /// No job is released at or after this instant, in ns. Written before `start`.
@@ -35,9 +36,9 @@ struct RunControl {
   hal::Signal started; // raised at the start, and when the run stops
 
   // The end. Threads of tasks, engines and the scheduler, and signal handlers, write these members; the owner's thread
-  // waits for `over`
+  // waits for `over`.
   std::atomic<const Stopper*> stopped_by{nullptr}; // the first task that ended the run
-  /// The task whose job last reported a fault in its device part, which may have ended the device
+  /// The task whose job last reported a fault in its device part, which may have ended the device.
   std::atomic<const TaskRun*> suspect{nullptr};
   std::atomic<bool> device_lost{false};   // true: a job has found that the device is lost
   std::atomic<bool> driver_failed{false}; // true: the device driver has lost an event

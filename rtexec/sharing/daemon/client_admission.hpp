@@ -10,13 +10,14 @@
 // counts in the same way. If a request is refused only because of former demand, the answer is "later".
 //
 // The analysed set has one synthetic task for each client, on a separate core. The task's memory is all slots of the
-// client, as state that is copied in both directions. If the slots of all clients fit into the device, the tasks never
-// swap. Otherwise all slots of each client are swapped. A client without a declaration is a best-effort task. Such a
-// client blocks other clients by one job of `best_effort_wcet` and by the load of its slots. The tasks are in the order
-// of places; a place is a client's number at the daemon.
+// client. The slots count as state: a swap copies them to the device and back. If the slots of all clients fit into the
+// device, the tasks never swap. Otherwise all slots of each client are swapped. A client without a declaration is a
+// best-effort task. Such a client blocks other clients by one job of `best_effort_wcet` and by the load of its slots.
+// The tasks are in the order of places; a place is a client's number at the daemon.
 //
-// A client that grows while it holds the device delays other clients by no more than their contracts allow. The
-// client's job continues as its next job, from its next release, with the new number of slots.
+// If a client grows while it holds the device, the rest of its job counts as a new job with the new number of slots.
+// This new job is released at the client's next release. Therefore the client delays other clients by no more than
+// their contracts allow.
 //
 // Set-up: allocates, and takes as long as the analysis. No input or output; one thread at a time.
 #pragma once

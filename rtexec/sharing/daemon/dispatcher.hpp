@@ -171,7 +171,7 @@ class Dispatcher {
     lingering, // the job has ended, but may continue within Contract::gap
     leaving,   // the job was withdrawn from the scheduler core for a pending change; it continues afterwards
   };
-  /// The client at one place, together with its outstanding job.
+  /// The client with one number at the daemon (its place), together with the client's outstanding job.
   struct Client {
     Presence presence = Presence::nobody;
     bool freed = false;    // true: other clients may get its frames

@@ -22,9 +22,9 @@ struct InitialisationMachine {
 
 /// Opens the board's device. Returns refused if this machine does not have it.
 [[nodiscard]] Result<InitialisationMachine> initialisation_machine(const Board& board);
-/// Returns the experiment's platform on `device`, which must outlive the platform. A measured timeline is also written
-/// to the trace, as initialisation of the first contents of task 0. measure() returns out_of_memory if the device does
-/// not have enough free memory.
+/// Returns the experiment's platform on `device`, which must outlive the platform. timeline() also writes the measured
+/// timeline to the trace, as the initialisation of buffer 0 of task 0. measure() returns out_of_memory if the device
+/// does not have enough free memory.
 [[nodiscard]] Result<std::unique_ptr<InitialisationPlatform>> initialisation_platform(
     hal::Device& device, std::span<const tasks::cuda::KernelImage> images = tasks::cuda::kernel_images());
 

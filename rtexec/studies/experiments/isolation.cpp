@@ -40,10 +40,11 @@ simulator::SharedMemory tx2_memory() {
 /// A frame consists of a CPU part, which launches a hundred executions of the kernel, and these executions. Each
 /// execution is about as long as in Fig. 30 of the thesis.
 ///
-/// The 600 bytes of CPU traffic per execution are chosen freely. Because of these bytes, the speed-up is lower at a
-/// limit of 10 MB/s than at 100 MB/s. At 10 MB/s with five co-runners, the thesis has 7, 5, 9 and 3 % for the four
-/// sizes of pictures (7.2). The sensitivity of 256p follows from the speed-up of 13.5 % at 100 MB/s with five
-/// co-runners (7.2). The sensitivities of the other sizes follow from their speed-ups at 10 MB/s.
+/// The 600 bytes of CPU traffic per execution are chosen freely. The thesis also limits the core that moves these
+/// bytes. Therefore the speed-up is lower at a limit of 10 MB/s than at 100 MB/s. At 10 MB/s with five co-runners,
+/// Nigam's thesis reports speed-ups of 7, 5, 9 and 3 % for the four sizes of pictures (7.2). The sensitivity of 256p
+/// follows from the speed-up of 13.5 % at 100 MB/s with five co-runners (7.2). The sensitivities of the other sizes
+/// follow from their speed-ups at 10 MB/s.
 ///
 /// Without load, IPC (instructions per cycle) is 1.62 to 1.67, lower for larger pictures (5.4, Fig. 21). The traffic
 /// without load is 5 to 6.9 GB/s (5.4). Values between these are assumptions. The traffic of 512p is estimated from its

@@ -15,7 +15,8 @@ bool swaps_matrices(const View& view, const Shape& from, const Shape& to) {
   auto strides = dense_strides(from);
   auto shape = from;
   for (auto* each : {&strides, &shape}) std::swap(each->back(), (*each)[each->size() - 2]);
-  // A dimension of size 1 may have the stride of the other swapped dimension.
+  // If the last dimension of `from` has size 1, both swapped dimensions have the same stride. The strides alone then do
+  // not show the swap, so the shape is compared too.
   return view.strides == strides && shape == to;
 }
 

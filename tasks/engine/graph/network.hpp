@@ -65,7 +65,7 @@ class Network {
 
   [[nodiscard]] MemoryPolicy policy() const { return policy_; }
   /// Returns the image of the constants, which the caller must copy to the device before bind(). The image lives as
-  /// long as the network. Under M and H the returned image is empty.
+  /// long as the network. Under the memory policies M and H the returned image is empty.
   [[nodiscard]] std::span<const std::byte> constants() const {
     return in_place() ? std::span<const std::byte>() : image();
   }
@@ -77,9 +77,10 @@ class Network {
   /// Declares the recurrent state. Each input and each output may appear in one state at most. Call it before memory().
   void keep(std::vector<State> states);
   [[nodiscard]] std::span<const State> states() const { return states_; }
-  /// Returns the memory that bind() needs from the caller, and the memory that the network allocates itself. Under D
-  /// the network allocates its input and output buffers and the image of the constants on the host. Under M and H it
-  /// also allocates its constants and its state, and the caller supplies neither.
+  /// Returns the memory that bind() needs from the caller, and the memory that the network allocates itself. Under
+  /// memory policy D the network allocates its input and output buffers and the image of the constants on the host.
+  /// Under the memory policies M and H the network also allocates its constants and its state, and the caller supplies
+  /// neither.
   [[nodiscard]] MemoryDemand memory() const { return demand(scratch(), carry(), objects()); }
 
   [[nodiscard]] virtual std::span<const Port> inputs() const = 0;

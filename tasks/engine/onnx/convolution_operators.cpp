@@ -161,7 +161,8 @@ struct TransposedDirection {
     return (reach() - 1 - outputs_skipped) / stride;
   }
   [[nodiscard]] std::int64_t cut() const { return before - skipped(); } // leading outputs of the phases to remove
-  /// Returns the number of outputs of a phase, which is large enough for all requested outputs.
+  /// Returns the number of outputs that each phase of the transposed convolution computes. The number is large enough
+  /// for all requested outputs, and for a padding of at least 0 behind the input.
   [[nodiscard]] std::int64_t in_phase() const {
     return std::max((cut() + outputs + stride - 1) / stride, size + behind() - taps() + 1);
   }

@@ -83,8 +83,8 @@ void is_infinite(NodeContext& node) {
                             ElementType::boolean));
 }
 
-/// Clips with a minimum and a maximum operation. Used for integers, whose bounds floats may be unable to represent, and
-/// for computed bounds.
+/// Clips with a minimum and a maximum operation. Used for integers, because a float may be unable to represent their
+/// bounds exactly. Also used for bounds that the network computes.
 void clip_between(NodeContext& node) {
   const auto shape = node.shape(0);
   auto y = node.tensor(0);
