@@ -59,7 +59,7 @@ void calibrate(const CalibrateOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.target);
   std::ostream& out = text_output(options.json);
-  if (target.board != options.target.board)
+  if (target.name != options.target.board)
     out << "measures the board of " << target.output.string() << ", which exists already\n";
   const StopRequest stop;
   Progress progress(&stop);
@@ -69,7 +69,7 @@ void calibrate(const CalibrateOptions& options) {
           [&](std::size_t done, std::size_t of, std::optional<Duration> left) {
             return left ? progress("calibrating", done, of, "runs", left) : !stop.asked();
           }};
-  const auto measured = must(executive::calibrate(target.board, wanted, observer));
+  const auto measured = must(executive::calibrate(target.name, wanted, observer));
   std::vector<SwapCost> costs;
   for (const auto& each : measured.chunks) costs.push_back(each.cost);
   const auto text = must(with_measured_costs(target.toml, measured.chosen, costs));

@@ -61,7 +61,7 @@ study::CutCalibration measure(hal::Device& device, const tasks::Graph& graph, co
 void calibrate(const CalibrateCutOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.target);
-  const Board board = must(read_board(target.board));
+  const Board& board = target.board;
   auto graph = must(tasks::read_onnx(options.model, must(given_inputs(options.inputs))));
   tasks::optimise(graph);
   std::ostream& out = text_output(options.json);

@@ -36,7 +36,7 @@ study::MemoryCalibration measure(hal::Device& device, const Board& board,
 void calibrate(const CalibrateMemoryOptions& options) {
   OutputFile json_file = must(OutputFile::open(options.json));
   auto target = board_target(options.target);
-  const Board board = must(read_board(target.board));
+  const Board& board = target.board;
   std::ostream& out = text_output(options.json);
   const auto machine = must(study::measured_device(board, false));
   const auto measured = measure(*machine.device, board, options.calibration);

@@ -30,8 +30,23 @@ BoardTarget existing_target(const fs::path& output, OutputFile file, const Board
     give_up(Errc::bad_input, there + "with device = \"" + std::string(spelling(owned->device)) +
                                  "\", and that of board '" + board.name + "' is \"" +
                                  std::string(spelling(board.device)) + "\"; name another file with -o");
-  return BoardTarget{output.has_parent_path() ? output.string() : "./" + output.string(), std::move(text), output,
-                     std::move(file)};
+  return BoardTarget{output.has_parent_path() ? output.string() : "./" + output.string(), *owned, std::move(text),
+                     output, std::move(file)};
+}
+
+/// Opens the target, but prints no warnings.
+BoardTarget opened_target(const BoardOptions& options) {
+  const std::string &name = options.board, &wanted = options.output;
+  const auto builtin = config::builtin_boards();
+  auto board = must(read_board(name));
+  const auto known = std::ranges::find(builtin, name, &config::BuiltinBoard::name);
+  const bool carried = known != builtin.end();
+  const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;
+  auto file = must(OutputFile::open(output));
+  if (std::error_code error; fs::exists(output, error)) return existing_target(output, std::move(file), board);
+  if (carried) return BoardTarget{name, std::move(board), std::string(known->toml), output, std::move(file)};
+  auto text = must(config::read_file(name, max_board_bytes));
+  return BoardTarget{name, std::move(board), std::move(text), output, std::move(file)};
 }
 
 } // namespace
@@ -51,17 +66,9 @@ void BoardTarget::tell(std::ostream& out, const std::string& what) const {
 }
 
 BoardTarget board_target(const BoardOptions& options) {
-  const std::string &name = options.board, &wanted = options.output;
-  const auto builtin = config::builtin_boards();
-  const auto board = named_board(name);
-  const auto known = std::ranges::find(builtin, name, &config::BuiltinBoard::name);
-  const bool carried = known != builtin.end();
-  const fs::path output = !wanted.empty() ? wanted : carried ? name + ".toml" : name;
-  auto file = must(OutputFile::open(output));
-  if (std::error_code error; fs::exists(output, error)) return existing_target(output, std::move(file), board);
-  if (carried) return BoardTarget{name, std::string(known->toml), output, std::move(file)};
-  auto text = must(config::read_file(name, max_board_bytes));
-  return BoardTarget{name, std::move(text), output, std::move(file)};
+  BoardTarget target = opened_target(options);
+  print_warnings(target.board.warnings);
+  return target;
 }
 
 } // namespace rtexec::command

@@ -1,6 +1,7 @@
 // The board that a calibration measures, and the board file for its results.
 #pragma once
 
+#include <rtexec/board.hpp>
 #include "rtexec/cli/options/options.hpp"
 #include "rtexec/cli/options/output_file.hpp"
 
@@ -22,7 +23,8 @@ struct BoardOptions {
 /// The board to measure, and the TOML text into which the results are merged. If the output file exists, the board and
 /// the text are read from the output file, so that its other facts are kept.
 struct BoardTarget {
-  std::string board; // by name or path
+  std::string name; // by name or path
+  Board board;      // the board to measure
   std::string toml;
   std::filesystem::path output;
   OutputFile file; // the file at `output`
